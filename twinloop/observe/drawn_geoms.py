@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from twinloop.observe import tessellation
 from twinloop.observe.materials import material
 from twinloop.observe.stage import SHININESS, SPECULAR, SURFACES, Stage
-from twinloop.observe.tessellation import Shape
+from twinloop.observe.tessellation import TriangleMesh
 from twinloop.observe.texture_stack import TextureStack
 
 GROUPS = 3  # the engine draws the first three groups of geoms
@@ -46,7 +46,7 @@ class GeomShapes:
     """The shapes that geoms of a model can have, and their numbers."""
 
     def __init__(self, model: mujoco.MjModel, slices: int):
-        self.shapes: list[Shape] = []
+        self.shapes: list[TriangleMesh] = []
         self._numbers: dict[tuple[int, int], int] = {}
         round_shapes = {
             GEOM.mjGEOM_PLANE: tessellation.plane(),
@@ -66,7 +66,7 @@ class GeomShapes:
             self._add(int(GEOM.mjGEOM_HFIELD), number, tessellation.height_field(model, number))
         self.plane = self._numbers[int(GEOM.mjGEOM_PLANE), -1]
 
-    def _add(self, kind: int, number: int, shape: Shape) -> None:
+    def _add(self, kind: int, number: int, shape: TriangleMesh) -> None:
         self._numbers[kind, number] = len(self.shapes)
         self.shapes.append(shape)
 

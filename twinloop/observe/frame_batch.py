@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.observe.drawn_geoms import DrawnGeoms
-from twinloop.observe.rasterizer import NEAR_M, Batch
+from twinloop.observe.rasterizer import NEAR_M, FrameBatch
 from twinloop.observe.shading import FRAME, INSTANCE, LIGHTS
 from twinloop.observe.soft_surface import SoftSurface
 from twinloop.observe.stage import CENTRE_M, Stage
-from twinloop.observe.tessellation import Shape
+from twinloop.observe.tessellation import TriangleMesh
 
 SHADOW_HALF_M = 0.68
 """Half the width of the area that shadow maps cover: the table."""
@@ -118,7 +118,7 @@ class Views:
 
 def batch_of(
     views: Views, codes: np.ndarray, *, shadows: bool, soft: Sequence[SoftSurface] = (), fixed_shapes: int = 0
-) -> Batch:
+) -> FrameBatch:
     """The batch with all frames.
 
     Args:
@@ -135,7 +135,7 @@ def batch_of(
     place[..., 0], place[..., 1] = np.arange(len(frames))[:, None], codes / 255
     place[..., 2], place[..., 3] = number[:, None] if shadows else -1, -1
     shapes = np.stack([look.geoms.shapes for look in views.looks])
-    changing: tuple[Shape, ...] = ()
+    changing: tuple[TriangleMesh, ...] = ()
     if views.soft_m is not None:
         shapes[:, -len(soft) :] = fixed_shapes + number[:, None] * len(soft) + np.arange(len(soft))
         changing = tuple(surface.shape(vertices) for vertices in views.soft_m[known] for surface in soft)
@@ -152,7 +152,7 @@ def batch_of(
         chosen = np.flatnonzero(casts.ravel())
         chosen = chosen[np.argsort(shapes[first].ravel()[chosen], kind="stable")]
         casters, caster_shapes = drawn[first].ravel()[chosen], shapes[first].ravel()[chosen]
-    return Batch(
+    return FrameBatch(
         frames, drawn.ravel()[order], shapes.ravel()[order], opaque, casters, caster_shapes,
         len(known) if shadows else 0, mirrored, changing=changing,
     )  # fmt: skip
@@ -201,7 +201,9 @@ def _order(
     return np.concatenate([opaque, others]), len(opaque)
 
 
-def _mirror_batch(views: Views, frames: np.ndarray, poses: np.ndarray, place: np.ndarray, shapes: np.ndarray) -> Batch:
+def _mirror_batch(
+    views: Views, frames: np.ndarray, poses: np.ndarray, place: np.ndarray, shapes: np.ndarray
+) -> FrameBatch:
     """The mirror images that frames show. Writes their numbers into `place`."""
     chosen, reflections, hidden = [], [], []
     for frame, look in enumerate(views.looks):
@@ -223,6 +225,6 @@ def _mirror_batch(views: Views, frames: np.ndarray, poses: np.ndarray, place: np
     shapes = shapes[chosen]
     visible = (shapes >= 0) & ~np.array(hidden)
     order, opaque = _order(shapes, drawn["rgba"][..., 3], visible, clip, poses[chosen])
-    return Batch(
+    return FrameBatch(
         mirrored, drawn.ravel()[order], shapes.ravel()[order], opaque, drawn[:0, 0], shapes[:0, 0], flipped=True
     )

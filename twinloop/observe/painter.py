@@ -10,7 +10,7 @@ from twinloop.observe.drawn_geoms import GeomShapes, drawn_geoms, stack_for
 from twinloop.observe.frame_batch import Look, Views, batch_of, look_of
 from twinloop.observe.gl import context
 from twinloop.observe.image_settings import Values, image_settings
-from twinloop.observe.quality import Quality
+from twinloop.observe.quality import RenderQuality
 from twinloop.observe.rasterizer import Rasterizer
 from twinloop.observe.soft_surface import SoftSurface
 from twinloop.observe.stage import Stage
@@ -21,7 +21,7 @@ CHUNK_PX = 1 << 20
 
 
 @dataclass(frozen=True)
-class View:
+class CameraView:
     """Frames of one camera in one episode.
 
     Attributes:
@@ -67,7 +67,7 @@ class Images:
 
 
 class Painter:
-    def __init__(self, stage: Stage, quality: Quality):
+    def __init__(self, stage: Stage, quality: RenderQuality):
         context().make_current()
         self._stage, self._quality = stage, quality
         self._shapes = GeomShapes(stage.model, quality.slices)
@@ -91,7 +91,7 @@ class Painter:
         geoms = drawn_geoms(self._stage, self._shapes, self._textures, material)
         return look_of(self._stage, geoms, mirrors=self._quality.mirrors)
 
-    def paint(self, views: Sequence[View]) -> list[Images]:
+    def paint(self, views: Sequence[CameraView]) -> list[Images]:
         """Images of every view. Views of one size are drawn together."""
         context().make_current()
         sizes: dict[tuple[int, int], list[int]] = {}
@@ -103,7 +103,7 @@ class Painter:
             images |= dict(zip(numbers, drawn, strict=True))
         return [images[number] for number in range(len(views))]
 
-    def _paint(self, views: list[View], width: int, height: int) -> list[Images]:
+    def _paint(self, views: list[CameraView], width: int, height: int) -> list[Images]:
         # Poses of an episode that several cameras see are there once, so that they share shadow maps.
         starts: dict[int, int] = {}
         poses, soft = [], []

@@ -1,4 +1,4 @@
-"""Quality: named levels of rendering quality. The level is part of a config's digest."""
+"""RenderQuality: named levels of rendering quality. The level is part of a config's digest."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -8,7 +8,7 @@ QUALITY_NAMES: tuple[QualityName, ...] = get_args(QualityName)
 
 
 @dataclass(frozen=True)
-class Quality:
+class RenderQuality:
     """Settings of the renderer.
 
     Attributes:
@@ -26,8 +26,8 @@ class Quality:
     mirrors: bool
 
 
-QUALITIES: dict[QualityName, Quality] = {
-    "fast": Quality(shadow_px=0, shadow_taps=0, supersampling=1, slices=12, mirrors=False),
-    "default": Quality(shadow_px=512, shadow_taps=1, supersampling=1, slices=16, mirrors=True),
-    "high": Quality(shadow_px=1024, shadow_taps=3, supersampling=3, slices=40, mirrors=True),
+QUALITIES: dict[QualityName, RenderQuality] = {
+    "fast": RenderQuality(shadow_px=0, shadow_taps=0, supersampling=1, slices=12, mirrors=False),
+    "default": RenderQuality(shadow_px=512, shadow_taps=1, supersampling=1, slices=16, mirrors=True),
+    "high": RenderQuality(shadow_px=1024, shadow_taps=3, supersampling=3, slices=40, mirrors=True),
 }

@@ -14,9 +14,9 @@ import numpy as np
 from twinloop.errors import RenderError
 from twinloop.observe.gl import bindings, context
 from twinloop.observe.gl_target import ColourTarget, ShadowTarget
-from twinloop.observe.quality import Quality
+from twinloop.observe.quality import RenderQuality
 from twinloop.observe.shading import INSTANCE, TEXELS, pixel_shader, vertex_shader
-from twinloop.observe.tessellation import Shape
+from twinloop.observe.tessellation import TriangleMesh
 
 NEAR_M = 0.01
 FAR_M = 30.0
@@ -27,7 +27,7 @@ TEXTURES, SHADOWS, MIRROR, FRAMES = range(4)
 
 
 @dataclass(frozen=True)
-class Batch:
+class FrameBatch:
     """Frames to draw, and the geoms in them.
 
     Attributes:
@@ -49,15 +49,15 @@ class Batch:
     casters: np.ndarray
     caster_shapes: np.ndarray
     shadow_maps: int = 0
-    mirrored: "Batch | None" = None
+    mirrored: "FrameBatch | None" = None
     flipped: bool = False
-    changing: tuple[Shape, ...] = ()
+    changing: tuple[TriangleMesh, ...] = ()
 
 
 class Rasterizer:
     """Draws shapes into images of any size. It belongs to the OpenGL context of the process."""
 
-    def __init__(self, shapes: Sequence[Shape], quality: Quality):
+    def __init__(self, shapes: Sequence[TriangleMesh], quality: RenderQuality):
         context().make_current()
         self._gl = gl = bindings()
         self._quality = quality
@@ -71,7 +71,7 @@ class Rasterizer:
         self._shapes, self._ranges = tuple(shapes), self._load(shapes)
         self._frame_texture = gl.glGenTextures(1)
 
-    def _load(self, shapes: Sequence[Shape]) -> list[tuple[int, int, int, bool]]:
+    def _load(self, shapes: Sequence[TriangleMesh]) -> list[tuple[int, int, int, bool]]:
         """Upload the shapes. Returns count, offset and first vertex of each, and whether back faces can be left out."""
         gl, ranges, points, corners, start, first = self._gl, [], [], [], 0, 0
         for shape in shapes:
@@ -90,7 +90,7 @@ class Rasterizer:
             gl.glVertexAttribDivisor(3 + number, 1)
         return ranges
 
-    def draw(self, batch: Batch, textures: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+    def draw(self, batch: FrameBatch, textures: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
         """(f, h, w, 4) uint8 colours and mask codes, and (f, h, w) float32 depth in metres; the top row first.
 
         Args:
@@ -116,7 +116,7 @@ class Rasterizer:
         np.maximum(depth, np.float32(NEAR_M / FAR_M), out=depth)
         return rgba, np.divide(np.float32(NEAR_M), depth, out=depth)
 
-    def _draw_shadows(self, batch: Batch) -> int:
+    def _draw_shadows(self, batch: FrameBatch) -> int:
         gl, side = self._gl, self._quality.shadow_px
         if self._maps is None or self._maps.layers < batch.shadow_maps:
             if self._maps is not None:
@@ -138,7 +138,7 @@ class Rasterizer:
         gl.glDisable(gl.GL_POLYGON_OFFSET_FILL)
         return self._maps.depths
 
-    def _draw_colours(self, batch: Batch, target: ColourTarget, textures: int, shadows: int, mirror: int) -> None:
+    def _draw_colours(self, batch: FrameBatch, target: ColourTarget, textures: int, shadows: int, mirror: int) -> None:
         gl, count = self._gl, len(batch.instances)
         glossy = ((batch.instances["surface"][:, 3] > 0) & (batch.instances["place"][:, 3] < 0)).any()
         wanted = {"SHADOWS": shadows, "MIRROR": mirror, "GLOSS": glossy}
@@ -206,7 +206,7 @@ class Rasterizer:
             self._targets[use] = target = ColourTarget(self._gl, width, height, layers)
         return target
 
-    def _use(self, features: tuple[str, ...], batch: Batch) -> int:
+    def _use(self, features: tuple[str, ...], batch: FrameBatch) -> int:
         """Select the program with these features, and give it the frames."""
         gl = self._gl
         program = self._programs.get(features)

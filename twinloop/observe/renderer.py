@@ -18,7 +18,7 @@ from twinloop.observe.gl import context
 from twinloop.observe.image_settings import Values, image_settings
 from twinloop.observe.label_ids import things_of
 from twinloop.observe.moments import picture_ticks, states_at
-from twinloop.observe.painter import Images, Painter, View
+from twinloop.observe.painter import Images, Painter, CameraView
 from twinloop.observe.poses import place_bystander
 from twinloop.observe.projection import inverse
 from twinloop.observe.quality import QUALITIES, QualityName
@@ -109,7 +109,7 @@ class Renderer:
             look = painter.look(values)
             names = [name for name, camera in self.cameras.items() if camera.quality == quality]
             views = [
-                View(self.cameras[name], look, filmed.geoms, filmed.soft_m, filmed.cameras[name][shown[name]],
+                CameraView(self.cameras[name], look, filmed.geoms, filmed.soft_m, filmed.cameras[name][shown[name]],
                      shown[name], fov_deg(self.cameras[name], settings))
                 for name in names
             ]  # fmt: skip

@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-from twinloop.observe.tessellation import Shape
+from twinloop.observe.tessellation import TriangleMesh
 
 
 class SoftSurface:
@@ -21,7 +21,7 @@ class SoftSurface:
         )
         self._triangles = data[first : first + 3 * size].reshape(-1, 3)
 
-    def shape(self, flex_vertices_m: np.ndarray) -> Shape:
+    def shape(self, flex_vertices_m: np.ndarray) -> TriangleMesh:
         """The surface for (vertices of all flexes, 3) positions in the world."""
         points = flex_vertices_m[self._vertices]
         corners = points[self._triangles]
@@ -43,5 +43,5 @@ class SoftSurface:
         )
 
 
-def _shape(base: np.ndarray, normal: np.ndarray, triangles: np.ndarray) -> Shape:
-    return Shape(base, np.zeros(len(base)), normal, None, triangles)
+def _shape(base: np.ndarray, normal: np.ndarray, triangles: np.ndarray) -> TriangleMesh:
+    return TriangleMesh(base, np.zeros(len(base)), normal, None, triangles)

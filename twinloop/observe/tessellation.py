@@ -17,7 +17,7 @@ PLANE_QUADS = 8
 
 
 @dataclass(frozen=True)
-class Shape:
+class TriangleMesh:
     """n vertices and their triangles.
 
     Attributes:
@@ -37,7 +37,7 @@ class Shape:
     closed: bool = True
 
 
-def box() -> Shape:
+def box() -> TriangleMesh:
     parts = []
     for axis in range(3):
         for sign in (1.0, -1.0):
@@ -47,13 +47,13 @@ def box() -> Shape:
     return _joined(parts)
 
 
-def plane() -> Shape:
+def plane() -> TriangleMesh:
     part = _patch(np.array([0.0, 0, 1]), np.array([1.0, 0, 0]), np.array([0.0, 1, 0]), PLANE_QUADS)
     part.base[:, 2] = 0
     return part
 
 
-def _patch(normal: np.ndarray, right: np.ndarray, up: np.ndarray, cells: int) -> Shape:
+def _patch(normal: np.ndarray, right: np.ndarray, up: np.ndarray, cells: int) -> TriangleMesh:
     """A square of cells × cells at the distance 1 along its normal."""
     steps = np.linspace(-1, 1, cells + 1)
     across, along = (values.reshape(-1, 1) for values in np.meshgrid(steps, steps))
@@ -67,7 +67,7 @@ def _grid(rows: int, columns: int) -> np.ndarray:
     return np.concatenate([first + np.array([0, 1, columns + 1]), first + np.array([0, columns + 1, columns])])
 
 
-def cylinder(slices: int) -> Shape:
+def cylinder(slices: int) -> TriangleMesh:
     circle = _circle(slices)
     side = np.concatenate([np.column_stack([circle, np.full(slices + 1, z)]) for z in (-1.0, 1.0)])
     normal = side * [1, 1, 0]
@@ -79,7 +79,7 @@ def cylinder(slices: int) -> Shape:
     return _joined(parts)
 
 
-def ellipsoid(slices: int, *, split: bool = False) -> Shape:
+def ellipsoid(slices: int, *, split: bool = False) -> TriangleMesh:
     """A sphere of radius 1; `split` makes a capsule, whose halves are shifted along z."""
     stacks = max(slices // 2, 4)
     angles = np.linspace(-np.pi / 2, np.pi / 2, stacks + 1)
@@ -96,7 +96,7 @@ def ellipsoid(slices: int, *, split: bool = False) -> Shape:
     base = np.concatenate(rings)
     shift = np.repeat(shifts, slices + 1) if split else np.zeros(len(base))
     triangles = _grid(len(angles), slices + 1)
-    return Shape(base, shift, base.copy(), None, triangles)
+    return TriangleMesh(base, shift, base.copy(), None, triangles)
 
 
 def _circle(slices: int) -> np.ndarray:
@@ -105,7 +105,7 @@ def _circle(slices: int) -> np.ndarray:
     return np.column_stack([np.cos(turn), np.sin(turn)])
 
 
-def mesh(model: mujoco.MjModel, number: int) -> Shape:
+def mesh(model: mujoco.MjModel, number: int) -> TriangleMesh:
     """A mesh of the model, with the normals and texture coordinates of its file."""
     face, count = model.mesh_faceadr[number], model.mesh_facenum[number]
     faces = slice(face, face + count)
@@ -119,10 +119,10 @@ def mesh(model: mujoco.MjModel, number: int) -> Shape:
     normal = model.mesh_normal[model.mesh_normaladr[number] :][distinct[:, 1]]
     uv = model.mesh_texcoord[model.mesh_texcoordadr[number] :][distinct[:, 2]] if textured else None
     # The orientation of triangles in a user's file is not reliable.
-    return Shape(base, np.zeros(len(base)), normal, uv, place.reshape(-1, 3), closed=False)
+    return TriangleMesh(base, np.zeros(len(base)), normal, uv, place.reshape(-1, 3), closed=False)
 
 
-def height_field(model: mujoco.MjModel, number: int) -> Shape:
+def height_field(model: mujoco.MjModel, number: int) -> TriangleMesh:
     """The upper surface of a height field; its geom has the scale 1."""
     rows, columns = int(model.hfield_nrow[number]), int(model.hfield_ncol[number])
     start = model.hfield_adr[number]
@@ -153,11 +153,11 @@ def scale_of(kind: int, size: np.ndarray) -> tuple[float, float, float, float]:
     return 1.0, 1.0, 1.0, 0.0
 
 
-def _flat(base: np.ndarray, normal: np.ndarray, triangles: np.ndarray) -> Shape:
-    return Shape(base, np.zeros(len(base)), normal, None, triangles)
+def _flat(base: np.ndarray, normal: np.ndarray, triangles: np.ndarray) -> TriangleMesh:
+    return TriangleMesh(base, np.zeros(len(base)), normal, None, triangles)
 
 
-def _joined(parts: list[Shape]) -> Shape:
+def _joined(parts: list[TriangleMesh]) -> TriangleMesh:
     starts = np.cumsum([0] + [len(part.base) for part in parts[:-1]])
     return _flat(
         np.concatenate([part.base for part in parts]),
