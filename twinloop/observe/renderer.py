@@ -18,7 +18,7 @@ from twinloop.observe.gl import context
 from twinloop.observe.image_settings import Values, image_settings
 from twinloop.observe.label_ids import things_of
 from twinloop.observe.moments import picture_ticks, states_at
-from twinloop.observe.painter import Images, Painter, CameraView
+from twinloop.observe.painter import CameraView, Images, Painter
 from twinloop.observe.poses import place_bystander
 from twinloop.observe.projection import inverse
 from twinloop.observe.quality import QUALITIES, QualityName
