@@ -34,7 +34,8 @@ def rows_of(gap: Gap, *, pictures: bool, wrist: bool, touch: bool, person: bool,
     """Rows of a gap that can have an effect in a cell with these features, and that are a property of a cell."""
     there = {"cameras": pictures, "wrist": wrist, "touch": touch, "person": person, "soft": soft}
     absent = {part for part, is_there in there.items() if not is_there}
-    return tuple(row for row in TABLE if row.gap == gap and row.reach > 0 and absent.isdisjoint(row.only_with))
+    rows = (row for row in TABLE if row.gap == gap and row.reach > 0 and "arm" in row.robots)
+    return tuple(row for row in rows if absent.isdisjoint(row.only_with))
 
 
 def ends_of(row: Parameter) -> tuple[float, float]:

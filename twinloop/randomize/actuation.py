@@ -3,7 +3,7 @@
 import numpy as np
 
 from twinloop.randomize.hooks import Command, OnCommand, Rows
-from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.parameter import DRIVEN, Parameter
 from twinloop.randomize.uses import CellTruth, Picture
 
 DRIFT_MEMORY_S = 0.5
@@ -63,27 +63,28 @@ def _heat_fade(command: Command, fade_share: np.ndarray) -> None:
 ACTUATION = (
     Parameter("motor_strength_scale", "actuation", "actuation", "×", "largest torque of every arm joint",
               1.0, (0.7, 1.0), "engineering estimate: a supply up to 30 % low", (0.05, 3.0), apply=_motor_strength,
-              truth=CellTruth(0.5), picture=HURRIED),
+              truth=CellTruth(0.5), picture=HURRIED, robots=DRIVEN),
     Parameter("control_noise_mrad", "actuation", "actuation", "mrad", "white noise on every joint's target",
               0.0, (0.0, 2.0), "engineering estimate: about one count of 4,096 a turn, 1.53 mrad", (0.0, 200.0),
-              on_command=OnCommand("setpoint", _noise), truth=CellTruth(4.0), picture=Picture("shaking")),
+              on_command=OnCommand("setpoint", _noise), truth=CellTruth(4.0), picture=Picture("shaking"),
+              robots=DRIVEN),
     Parameter("control_drift_mrad", "actuation", "actuation", "mrad", "slow noise on every joint's target",
               0.0, (0.0, 5.0), "engineering estimate: a position loop that tracks unevenly, 0.3°", (0.0, 200.0),
-              on_command=OnCommand("setpoint", _drift)),
+              on_command=OnCommand("setpoint", _drift), robots=DRIVEN),
     Parameter("backlash_mrad", "actuation", "actuation", "mrad", "play of every gear: what a reversal has to cross",
               0.0, (0.0, 10.0),
               "Feetech's data sheet of the STS3215 allows 0.5°, 8.7 mrad; Robonine measured 0.87°, 15 mrad ('Testing "
               "of Feetech STS3215 Servomotor'), so widen it for such servos",
-              (0.0, 200.0), on_command=OnCommand("play", _backlash), truth=CellTruth(15.0)),
+              (0.0, 200.0), on_command=OnCommand("play", _backlash), truth=CellTruth(15.0), robots=DRIVEN),
     Parameter("compliance_mrad_nm", "actuation", "actuation", "mrad/(N·m)", "give of every joint under torque",
               0.0, (0.0, 0.3), "engineering estimate: 3,000 N·m/rad, a small strain-wave gear, to rigid", (0.0, 50.0),
-              on_command=OnCommand("joint", _compliance)),
+              on_command=OnCommand("joint", _compliance), robots=DRIVEN),
     Parameter("gear_ripple_mrad", "actuation", "actuation", "mrad", "error of every gear that repeats 16 times a turn",
               0.0, (0.0, 1.0),
               "half of the 1 to 2 arcmin that Harmonic Drive's CSF/CSG catalogue states for positioning, table 40, is "
               "0.15 to 0.29 mrad; cheaper gears more (estimate)", (0.0, 100.0),
-              on_command=OnCommand("gear", _ripple), picture=Picture("wrist")),
+              on_command=OnCommand("gear", _ripple), picture=Picture("wrist"), robots=DRIVEN),
     Parameter("heat_fade_share", "actuation", "actuation", "1", "share of its torque that a joint loses when it is hot",
               0.0, (0.0, 0.3), "copper's resistance grows 0.39 % a kelvin: 24 % less current when 80 K warmer",
-              (0.0, 0.95), on_command=OnCommand("motor", _heat_fade), picture=HURRIED),
+              (0.0, 0.95), on_command=OnCommand("motor", _heat_fade), picture=HURRIED, robots=DRIVEN),
 )  # fmt: skip

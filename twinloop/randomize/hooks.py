@@ -85,8 +85,11 @@ class OnCommand:
 
 Signal = Literal["observed", "tracked"]
 """All sensors of the robot, or the tracker of things."""
-Channel = Literal["position", "velocity", "effort", "wrench", "inertial", "touch", "tracker", "tracker_turn"]
-"""Position, velocity and effort are those of the arm's joints. Offsets are in SI units, except `OFFSET_UNITS`."""
+Channel = Literal[
+    "position", "velocity", "effort", "wrench", "inertial", "touch", "tracker", "tracker_turn", "attitude"
+]
+"""Position, velocity and effort are those of the driven joints. `inertial` is the IMU of a hand or of a free base, and
+`attitude` is a rotation vector of that base. Offsets are in SI units, except `OFFSET_UNITS`."""
 OFFSET_UNITS: Mapping[str, float] = {"position": 1e-3, "tracker": 1e-3}  # mrad, mm
 
 
@@ -140,3 +143,24 @@ OnReading = Callable[[Readings, np.ndarray], None]
 
 OnStart = Callable[[Start, np.ndarray], None]
 """(start, values) changes the (n, 7) poses of n episodes in place, for (n,) or (n, elements) values of the row."""
+
+
+class BaseMotion(Protocol):
+    """The free bases of all slots in one control period.
+
+    Attributes:
+        tick: (slots,) control periods since the episode began.
+        velocity_m_s: (slots, 3) of the base, in the world. A function may change it in place.
+        chance: (slots,) uniform numbers of the episode.
+    """
+
+    tick: np.ndarray
+    velocity_m_s: np.ndarray
+    chance: np.ndarray
+
+    @property
+    def control_period_s(self) -> float: ...
+
+
+OnBase = Callable[[BaseMotion, np.ndarray], None]
+"""(motion, values) changes the motion of the bases, for (slots,) or (slots, elements) values of the row."""

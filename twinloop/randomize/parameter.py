@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from twinloop.randomize.hooks import OnCommand, OnReading, OnStart, Rows
+from twinloop.randomize.hooks import OnBase, OnCommand, OnReading, OnStart, Rows
 from twinloop.randomize.imaging import OnImage
 from twinloop.randomize.uses import CellTruth, Condition, Picture
 from twinloop.twin.robot import Robot
@@ -32,6 +32,11 @@ Presence = Literal[
     "products",
 ]  # fmt: skip
 """A property of a cell without which some rows have no effect: a sensor, a person in the task, a kind of object."""
+
+Morphology = Literal["arm", "legs", "wheels"]
+"""What a robot moves with. A row acts on robots of the kinds that it names."""
+DRIVEN: tuple[Morphology, ...] = ("arm", "legs")
+"""Robots with position-controlled joints."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,10 @@ class Parameter:
     on_reading: adds errors to the sensors of an episode.
     on_image: changes the settings of an episode's images. It is not called for nominal values.
     on_start: changes where entities stand when an episode begins. It is not called for nominal values.
+    on_base: changes the motion of a robot's free base, in each control period.
     builds: parts of the model that a twin has only if its config varies this row.
     delay_line_ms: how long the delay lines of the motors must be for a value of 1.
+    robots: kinds of robots that the row acts on.
     only_with: the row has no effect in a cell that lacks one of these.
     always_with: a cell that has this varies the row over its sensible range, even if its config does not name it.
     lays_out: the row lays out a scene. Counterfactuals keep the config's range, so that their episodes differ.
@@ -111,8 +118,10 @@ class Parameter:
     on_reading: OnReading | None = None
     on_image: OnImage | None = None
     on_start: OnStart | None = None
+    on_base: OnBase | None = None
     builds: tuple[Part, ...] = ()
     delay_line_ms: float = 0.0
+    robots: tuple[Morphology, ...] = ("arm",)
     only_with: tuple[Presence, ...] = ()
     always_with: Presence | None = None
     lays_out: bool = False
@@ -130,7 +139,8 @@ class Parameter:
     @property
     def functions(self) -> tuple[Callable, ...]:
         """The functions that the row consists of. A config's digest covers those of other packages."""
-        hooks = (self.apply, self.on_command and self.on_command.act, self.on_reading, self.on_image, self.on_start)
+        hooks = (self.apply, self.on_command and self.on_command.act, self.on_reading, self.on_image, self.on_start,
+                 self.on_base)  # fmt: skip
         return tuple(function for function in hooks if function is not None)
 
     @property

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from twinloop.randomize.hooks import Rows
-from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.parameter import DRIVEN, Parameter
 from twinloop.randomize.uses import CellTruth, Picture
 from twinloop.twin.robot import Robot
 
@@ -158,17 +158,17 @@ PHYSICS = (
     Parameter("joint_damping_nms_rad", "physics", "actuation", "N·m·s/rad", "viscous friction of every arm joint",
               0.0, (0.0, 5.0), "engineering estimate: up to 11 N·m of 87 at a large joint's full speed, and at most a "
               "quarter of the weakest joint's torque at its full speed",
-              (0.0, 100.0), apply=_joint_damping, most_for=_most_damping),
+              (0.0, 100.0), apply=_joint_damping, most_for=_most_damping, robots=DRIVEN),
     Parameter("joint_friction_nm", "physics", "actuation", "N·m", "Coulomb friction of every arm joint",
               0.0, (0.0, 1.0), "some tenths of a N·m a joint identified by Gaz et al. 2019, and wear; at most 8 % of "
               "the weakest joint's torque",
-              (0.0, 20.0), apply=_joint_friction, truth=CellTruth(1.5), most_for=_most_friction),
+              (0.0, 20.0), apply=_joint_friction, truth=CellTruth(1.5), most_for=_most_friction, robots=DRIVEN),
     Parameter("servo_stiffness_scale", "physics", "actuation", "×", "position gain of every arm servo",
               1.0, (0.7, 1.3), "engineering estimate: gains as tuned by another hand",
-              (0.05, 10.0), apply=_servo_stiffness, truth=CellTruth(0.4)),
+              (0.05, 10.0), apply=_servo_stiffness, truth=CellTruth(0.4), robots=DRIVEN),
     Parameter("servo_damping_scale", "physics", "actuation", "×", "velocity gain of every arm servo",
               1.0, (0.7, 1.3), "engineering estimate: gains as tuned by another hand",
-              (0.05, 10.0), apply=_servo_damping, truth=CellTruth(0.8)),
+              (0.05, 10.0), apply=_servo_damping, truth=CellTruth(0.8), robots=DRIVEN),
     Parameter("grip_force_scale", "physics", "actuation", "×", "largest force of the gripper",
               1.0, (0.5, 1.5), "20 to 60 N a finger; 70 N continuous in the Franka Hand's manual",
               (0.01, 10.0), apply=_grip_force, truth=CellTruth(0.3), picture=Picture("grip")),
@@ -184,7 +184,7 @@ PHYSICS = (
     Parameter("gravity_tilt_deg", "physics", "environment", "°", "direction of gravity: a base that is not level",
               0.0, (-2.0, 2.0), "an unlevelled bench", (-15.0, 15.0), ("x", "y"), apply=_gravity_tilt,
               truth=CellTruth(1.5),
-              picture=Picture("way", given={"friction_coefficient": 0.03}, why="On a slippery table.")),
+              picture=Picture("way", given={"friction_coefficient": 0.03}, why="On a slippery table."), robots=DRIVEN),
     Parameter("table_height_cm", "physics", "environment", "cm", "height of the table against the robot's base",
               0.0, (-1.0, 1.0), "a bench measured by hand", (-20.0, 20.0), apply=_table_height,
               truth=CellTruth((-0.8, 0.8))),

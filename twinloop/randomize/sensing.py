@@ -6,7 +6,7 @@
 import numpy as np
 
 from twinloop.randomize.hooks import Readings
-from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.parameter import DRIVEN, Parameter
 from twinloop.randomize.uses import CellTruth, Picture
 
 OUTAGE_S = 0.2  # a tracker that has lost the object finds it again after about this long
@@ -89,12 +89,13 @@ def _walking(readings: Readings, walk_per_s: float) -> np.ndarray:
 SENSING = (
     Parameter("encoder_noise_mrad", "sensing", "sensing", "mrad", "white noise of every joint's position",
               0.0, (0.0, 1.0), "rounding of 12 bit a turn is 0.44 mrad rms; as much for the electronics (estimate)",
-              (0.0, 100.0), truth=CellTruth(1.5), on_reading=_encoder_noise),
+              (0.0, 100.0), truth=CellTruth(1.5), on_reading=_encoder_noise, robots=DRIVEN),
     Parameter("encoder_bias_mrad", "sensing", "sensing", "mrad", "constant error of every joint's position, up to this",
               0.0, (0.0, 5.0), "engineering estimate: joints homed against a stop by hand, 0.3°", (0.0, 200.0),
-              truth=CellTruth(8.0), on_reading=_encoder_bias),
+              truth=CellTruth(8.0), on_reading=_encoder_bias, robots=DRIVEN),
     Parameter("encoder_step_mrad", "sensing", "sensing", "mrad", "smallest step a joint's position is told in",
-              0.0, (0.0, 1.6), "a turn in 4,096 steps is 1.53 mrad", (0.0, 100.0), on_reading=_encoder_step),
+              0.0, (0.0, 1.6), "a turn in 4,096 steps is 1.53 mrad", (0.0, 100.0), on_reading=_encoder_step,
+              robots=DRIVEN),
     Parameter("effort_noise_nm", "sensing", "sensing", "N·m", "white noise of every joint's torque",
               0.0, (0.0, 0.5), "engineering estimate: torque from motor current", (0.0, 50.0), truth=CellTruth(0.5),
               on_reading=_effort_noise),
@@ -129,10 +130,10 @@ SENSING = (
     Parameter("gyro_noise_mrad_s", "sensing", "sensing", "mrad/s", "white noise of the hand's turn rate",
               0.0, (0.0, 2.0),
               "MPU-6050 data sheet: 0.05 °/s rms is 0.9 mrad/s; the rest is vibration (estimate)", (0.0, 500.0),
-              only_with=("wrist",), on_reading=_gyro, beside=("imu_walk_per_s",)),
+              only_with=("wrist",), on_reading=_gyro, beside=("imu_walk_per_s",), robots=DRIVEN),
     Parameter("imu_walk_per_s", "sensing", "sensing", "1/√s", "random walk of the IMU's biases, in units of its noise",
               0.0, (0.0, 0.5), "engineering estimate: bias instability of small IMUs", (0.0, 10.0),
               only_with=("wrist",),
               picture=Picture(given={"accelerometer_noise_m_s2": 0.05, "gyro_noise_mrad_s": 2.0},
-                              why="In units of the noise, which is also varied.")),
+                              why="In units of the noise, which is also varied."), robots=DRIVEN),
 )  # fmt: skip

@@ -16,9 +16,10 @@ from twinloop.randomize.disturbance import DISTURBANCE
 from twinloop.randomize.environment import ENVIRONMENT
 from twinloop.randomize.human import HUMAN
 from twinloop.randomize.latency import LATENCY
+from twinloop.randomize.legs import LEG_ROWS
 from twinloop.randomize.matter import MATTER
 from twinloop.randomize.optics import OPTICS
-from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.parameter import Morphology, Parameter
 from twinloop.randomize.physics import PHYSICS
 from twinloop.randomize.scene import SCENE
 from twinloop.randomize.sensing import SENSING
@@ -29,7 +30,7 @@ from twinloop.randomize.visual import VISUAL
 
 BUILTIN: tuple[Parameter, ...] = (
     *VISUAL, *PHYSICS, *ACTUATION, *LATENCY, *SENSING, *HUMAN, *ENVIRONMENT, *APPEARANCE,
-    *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS, *DISTURBANCE, *SCENE, *SERVO,
+    *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS, *DISTURBANCE, *SCENE, *SERVO, *LEG_ROWS,
 )  # fmt: skip
 PLUGINS: tuple[Parameter, ...] = tuple(
     load_plugins(
@@ -57,3 +58,14 @@ BY_NAME = RowsByName({parameter.name: parameter for parameter in TABLE})
 COLUMNS: tuple[str, ...] = tuple(column for parameter in TABLE for column in parameter.columns)
 APPLIED: tuple[Parameter, ...] = tuple(sorted(TABLE, key=lambda parameter: not parameter.early))
 """In the order in which they are applied to a simulation."""
+
+ROBOTS: dict[Morphology, str] = {"arm": "arms", "legs": "legged robots", "wheels": "robots on wheels"}
+
+
+def rows_of_other_robots(kind: Morphology) -> dict[str, str]:
+    """Row -> why it has no effect on a robot of this kind."""
+    return {
+        row.name: f"applies to {' and '.join(ROBOTS[robot] for robot in row.robots)}; remove it"
+        for row in TABLE
+        if kind not in row.robots
+    }

@@ -23,7 +23,7 @@ from twinloop.observe.sensors import ObserveConfig
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.parameter import Presence
-from twinloop.randomize.table import BY_NAME, TABLE
+from twinloop.randomize.table import BY_NAME, TABLE, rows_of_other_robots
 from twinloop.run.cameras import CAMERAS, read_cameras
 from twinloop.run.environment import EnvironmentConfig
 from twinloop.run.grip_check import refuse_ungrippable
@@ -304,7 +304,9 @@ def _randomization(root: Section, scene: SceneConfig) -> dict[str, Distribution]
     joints = drivable_joints(scene.robot)
     if not scene.is_single:
         names = {thing.name: None for one in scene.of_tasks().values() for thing in one.world.things}
-        return RandomizationKind(things=tuple(names), joints=joints, robot=scene.robot).read(root, "randomization")
+        return RandomizationKind(
+            inapplicable=rows_of_other_robots("arm"), things=tuple(names), joints=joints, robot=scene.robot
+        ).read(root, "randomization")
     task = scene.world
     kind = RandomizationKind(
         inapplicable=inapplicable_rows(task), things=task.varied_things, joints=joints, robot=scene.robot
@@ -324,6 +326,7 @@ def inapplicable_rows(task: Task) -> dict[str, str]:
     """Parameters that do not apply to the things of a task -> why."""
     missing = _missing(task)
     out = {row.name: missing[part] for row in TABLE for part in row.only_with if part in missing}
+    out |= rows_of_other_robots("arm")
     return out | dict.fromkeys(task.unvaried, f"cannot vary in the task {task.name}; remove it")
 
 

@@ -1,0 +1,137 @@
+"""LegsEmbodiment: a legged robot that follows velocity commands."""
+
+import numpy as np
+
+from twinloop.environments.embodiment import ActionScale, Embodiment, TermDefaults
+from twinloop.environments.walk_commands import WalkCommands
+from twinloop.environments.walk_outcome import WalkOutcome
+from twinloop.observe.recording import Feature
+from twinloop.observe.walk_sensors import WalkSensors
+from twinloop.randomize.draw import Draws
+from twinloop.run.walk import WalkConfig, walk_twin_of
+from twinloop.simulate.drive import Drive
+from twinloop.simulate.engine import EngineConfig, make_engine
+from twinloop.simulate.walk_cell import WalkCell
+
+OBSERVATIONS = (
+    "observation.state", "observation.velocity", "observation.imu", "observation.command", "observation.last_target",
+)  # fmt: skip
+PRIVILEGED = ("base_velocity", "foot_contact", "drawn")
+REWARDS = {
+    "track_velocity": 0.1, "track_turn": 0.05, "gait": 0.05, "alive": 0.02, "vertical_speed": -0.03,
+    "roll_pitch_rate": -0.001, "tilt": -0.1, "base_height": -1.0, "swing_height": -3.0, "foot_slip": -0.005,
+    "joint_effort": -5e-6, "joint_acceleration": -5e-9, "pose": -0.005, "action_rate": -0.002, "falls": -1.0,
+}  # fmt: skip
+TERMINATIONS = ("collided", "slipped", "tripped", "fell", "stuck")
+
+
+class LegsEmbodiment(Embodiment):
+    """`width` simulations of a legged robot.
+
+    Attributes:
+        cell: the simulated robots, which terms read.
+        commands: what they are asked for.
+        outcome: how the episodes go: velocity errors, falls and their names.
+        acceleration_rad_s2: (width, joints) mean acceleration of the joints in the last control period.
+        scaled_draws: (width, varied) drawn values of the current episodes, from 0 to 1.
+    """
+
+    kind = "legs"
+
+    def __init__(
+        self,
+        config: WalkConfig,
+        *,
+        width: int,
+        threads: int = 1,
+        seed: int,
+        engine: EngineConfig = EngineConfig(),  # noqa: B008
+    ):
+        self.config, self.width = config, width
+        self.twin = twin = walk_twin_of(config)
+        self.cell = WalkCell(
+            twin, width=width, engine=make_engine(engine, twin.model, width=width, threads=threads)
+        )
+        self.robot, self.instruction = twin.robot.name, config.scene.task.instruction
+        self.rate_hz, self.longest_ticks = float(twin.control_hz), twin.longest_ticks
+        joints = twin.robot.joints
+        self.action = Feature("action", "float32", (len(joints),), joints, "rad")
+        self.features = (
+            Feature("observation.state", "float32", (len(joints),), joints, "rad"),
+            Feature("observation.velocity", "float32", (len(joints),), joints, "rad/s"),
+            Feature("observation.imu", "float32", (6,), (*(f"turn_{a}" for a in "xyz"), *(f"down_{a}" for a in "xyz"))),
+            Feature("observation.command", "float32", (5,), WalkCommands.NAMES),
+            Feature("observation.last_target", "float32", (len(joints),), joints, "rad"),
+        )  # fmt: skip
+        limits = twin.model.jnt_range[twin.arm_joints]
+        home = np.array(twin.robot.home_rad)
+        self.scale = ActionScale(
+            relative=np.zeros(len(joints), bool), centre=home, span=np.full(len(joints), twin.robot.action_scale_rad),
+            lowest=limits[:, 0], highest=limits[:, 1],
+        )  # fmt: skip
+        self.defaults = TermDefaults(
+            observations=OBSERVATIONS, rewards=dict(REWARDS), terminations=TERMINATIONS, privileged=PRIVILEGED
+        )
+        self.varied = config.sampler(seed=0).varied
+        ends = [config.randomization[column.partition(".")[0]].support() for column in self.varied]
+        self._low, high = np.array(ends, float).reshape(-1, 2).T
+        self._span = np.where(high > self._low, high - self._low, 1.0)
+        self.scaled_draws = np.zeros((width, len(self.varied)), np.float32)
+        self.acceleration_rad_s2 = np.zeros((width, len(joints)))
+        self._speed_before = np.zeros((width, len(joints)))
+        self._target = np.tile(home, (width, 1))
+        self.commands = WalkCommands(twin, config.commands, width=width)
+        self.outcome = WalkOutcome(self.cell, self.commands)
+        self.reseed(seed)
+
+    def use(self, features: tuple[str, ...], needs: frozenset[str]) -> None:
+        self._read = features
+
+    def reseed(self, seed: int) -> None:
+        self._seed = seed
+        self._sampler = self.config.sampler(seed=seed)
+        self._sensors = WalkSensors(self.twin, width=self.width, seed=seed)
+        self._drive = Drive(self.cell, seed=seed)  # pyright: ignore
+
+    def draw(self, first: int, stop: int) -> Draws:
+        return self._sampler.draw(first, stop)
+
+    def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
+        self.cell.admit(ids, draws, rows, seed=self._seed)
+        self._drive.begin(ids, draws, rows)
+        self._sensors.begin(ids, draws, rows)
+        self.commands.begin(ids, draws.attempts[rows], seed=self._seed)
+        self.outcome.begin(ids)
+        self._target[ids] = self.twin.robot.home_rad
+        self._speed_before[ids] = self.acceleration_rad_s2[ids] = 0
+        for place, column in enumerate(self.varied):
+            self.scaled_draws[ids, place] = (draws.values[column][rows] - self._low[place]) / self._span[place]
+
+    def step(self, ids: np.ndarray | None, command: np.ndarray) -> None:
+        part = slice(None) if ids is None else ids
+        self._target[part] = command[part]
+        with np.errstate(all="ignore"):  # slots with a diverged state, whose results are not used
+            self.cell.step(ids, self._drive.carry(command))
+            speed = self.cell.arm_velocity_rad_s
+            self.acceleration_rad_s2[part] = ((speed - self._speed_before) / self.twin.control_period_s)[part]
+            self._speed_before[part] = speed[part]
+            self.outcome.update(ids)
+        self.commands.update(self.cell.tick)
+
+    def observe(self, ids: np.ndarray | None) -> dict[str, np.ndarray]:
+        seen = self._sensors.look(self.cell, ids)
+        part = slice(None) if ids is None else ids
+        return {
+            "observation.state": seen["position"].astype(np.float32),
+            "observation.velocity": seen["velocity"].astype(np.float32),
+            "observation.imu": np.concatenate([seen["gyro"], seen["gravity"]], axis=1).astype(np.float32),
+            "observation.command": self.commands.observed(self.cell.tick)[part].astype(np.float32),
+            "observation.last_target": self._target[part].astype(np.float32),
+        }
+
+    def succeeded(self) -> np.ndarray:
+        """(width,) the robot is on its feet and follows its commands."""
+        return ~self.outcome.fallen & ~self.outcome.stuck
+
+    def diverged(self, tick: np.ndarray) -> np.ndarray:
+        return self.cell.diverged(tick * self.twin.control_period_s)

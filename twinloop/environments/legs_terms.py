@@ -1,0 +1,116 @@
+"""Terms of legged robots that follow velocity commands."""
+
+import numpy as np
+
+from twinloop.environments.embodiment import Embodiment
+from twinloop.environments.term import StepState, Term
+from twinloop.environments.walk_commands import STANCE_SHARE
+from twinloop.environments.walk_outcome import CONTACT_N
+
+VELOCITY_M_S, TURN_RAD_S = 0.3, 0.4
+"""Errors at which the reward for tracking has fallen to 1/e."""
+
+
+def _track_velocity(step: StepState) -> np.ndarray:
+    cell = step.robot.cell
+    error = cell.base_velocity_m_s[:, :2] - step.robot.commands.velocity[:, :2]
+    return np.exp(-np.square(error).sum(axis=1) / VELOCITY_M_S**2)
+
+
+def _track_turn(step: StepState) -> np.ndarray:
+    error = step.robot.cell.turn_rad_s[:, 2] - step.robot.commands.velocity[:, 2]
+    return np.exp(-np.square(error) / TURN_RAD_S**2)
+
+
+def _gait(step: StepState) -> np.ndarray:
+    """Share of feet that are in the air when they should swing, and on the ground when they should not."""
+    robot = step.robot
+    contact = robot.cell.foot_force_n > CONTACT_N
+    return (contact != robot.commands.swings(robot.cell.tick)).mean(axis=1)
+
+
+def _swing_height(step: StepState) -> np.ndarray:
+    """Squared error of the height of swinging feet, highest in the middle of the swing."""
+    robot = step.robot
+    phase, swings = robot.commands.phase(robot.cell.tick), robot.commands.swings(robot.cell.tick)
+    share = np.clip((phase - STANCE_SHARE) / (1 - STANCE_SHARE), 0, 1)
+    target = robot.twin.robot.swing_height_m * np.sin(np.pi * share)
+    height = robot.cell.foot_height_m - robot.twin.foot_rest_m
+    return np.where(swings, np.square(height - target), 0).sum(axis=1)
+
+
+def _foot_slip(step: StepState) -> np.ndarray:
+    cell = step.robot.cell
+    loaded = cell.foot_force_n > CONTACT_N
+    return np.where(loaded, np.square(cell.foot_velocity_m_s[..., :2]).sum(axis=2), 0).sum(axis=1)
+
+
+def _base_height(step: StepState) -> np.ndarray:
+    robot = step.robot
+    return np.square(robot.cell.height_m - robot.twin.robot.home_height_m)
+
+
+def _pose(step: StepState) -> np.ndarray:
+    robot = step.robot
+    return np.square(robot.cell.arm_position_rad - np.array(robot.twin.robot.home_rad)).sum(axis=1)
+
+
+def _base_velocity(step: StepState) -> np.ndarray:
+    cell = step.robot.cell
+    return np.column_stack([cell.base_velocity_m_s, cell.height_m])
+
+
+def _foot_contact(step: StepState) -> np.ndarray:
+    return (step.robot.cell.foot_force_n > CONTACT_N).astype(float)
+
+
+def _foot_names(robot: Embodiment) -> tuple[str, ...]:
+    return tuple(foot.name for foot in robot.twin.robot.feet)  # pyright: ignore
+
+
+def _squares(values: np.ndarray) -> np.ndarray:
+    return np.square(values).sum(axis=1)
+
+
+LEGS = ("legs",)
+LEGS_TERMS = (
+    Term("track_velocity", "reward", "1", "1 at the commanded horizontal velocity, 1/e at an error of 0.3 m/s",
+         _track_velocity, robots=LEGS),
+    Term("track_turn", "reward", "1", "1 at the commanded turn rate, 1/e at an error of 0.4 rad/s", _track_turn,
+         robots=LEGS),
+    Term("gait", "reward", "1", "share of feet that touch the ground or swing when the clock of the gait asks for it",
+         _gait, robots=LEGS),
+    Term("swing_height", "reward", "m²", "squared error of the height of swinging feet", _swing_height, robots=LEGS),
+    Term("foot_slip", "reward", "m²/s²", "squared speed of feet on the ground", _foot_slip, robots=LEGS),
+    Term("vertical_speed", "reward", "m²/s²", "squared vertical speed of the base",
+         lambda step: np.square(step.robot.cell.base_velocity_m_s[:, 2]), robots=LEGS),
+    Term("roll_pitch_rate", "reward", "rad²/s²", "squared turn rates of the base about its horizontal axes",
+         lambda step: _squares(step.robot.cell.turn_rad_s[:, :2]), robots=LEGS),
+    Term("tilt", "reward", "1", "squared sine of the tilt of the base",
+         lambda step: _squares(step.robot.cell.gravity[:, :2]), robots=LEGS),
+    Term("base_height", "reward", "m²", "squared error of the base's height above the ground", _base_height,
+         robots=LEGS),
+    Term("pose", "reward", "rad²", "squared distance of the joints from the nominal pose", _pose, robots=LEGS),
+    Term("joint_effort", "reward", "N²·m²", "sum of squares of the joint torques",
+         lambda step: _squares(step.robot.cell.arm_effort_nm), robots=LEGS),
+    Term("joint_acceleration", "reward", "rad²/s⁴", "sum of squares of the joint accelerations",
+         lambda step: _squares(step.robot.acceleration_rad_s2), robots=LEGS),
+    Term("falls", "reward", "1", "1 where the robot has fallen",
+         lambda step: step.robot.outcome.fallen.astype(float), robots=LEGS),
+    Term("collided", "termination", "1", "the trunk of an upright robot touches the ground or an obstacle",
+         lambda step: step.robot.outcome.collided, robots=LEGS),
+    Term("slipped", "termination", "1", "the robot has fallen after a foot slid",
+         lambda step: step.robot.outcome.slipped, robots=LEGS),
+    Term("tripped", "termination", "1", "the robot has fallen after a shin or a swinging foot hit something",
+         lambda step: step.robot.outcome.tripped, robots=LEGS),
+    Term("fell", "termination", "1", "the robot is tilted by more than 60°, too low, or lies on its trunk",
+         lambda step: step.robot.outcome.fallen, robots=LEGS),
+    Term("stuck", "termination", "1", "the robot has covered less than a fifth of the commanded distance for 4 s",
+         lambda step: step.robot.outcome.stuck, robots=LEGS),
+    Term("base_velocity", "observation", "m/s; m", "true velocity and height of the base; only for the critic",
+         _base_velocity, robots=LEGS, elements=lambda _: ("forward", "left", "up", "height")),
+    Term("foot_contact", "observation", "1", "which feet touch the ground; only for the critic", _foot_contact,
+         robots=LEGS, elements=_foot_names),
+    Term("drawn", "observation", "1", "drawn value of every varied parameter, from 0 to 1; only for the critic",
+         lambda step: step.robot.scaled_draws, robots=LEGS, elements=lambda robot: robot.varied),
+)  # fmt: skip

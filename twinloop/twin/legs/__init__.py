@@ -1,0 +1,15 @@
+"""Robots that walk: their models, the ground they walk on, and the twin of both."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from twinloop.twin.legs.legged_robot import LeggedRobot
+
+
+@cache
+def legged_robots() -> Mapping[str, LeggedRobot]:
+    """Legged robots by name."""
+    from twinloop.twin.legs.humanoid import HUMANOID
+    from twinloop.twin.legs.quadruped import QUADRUPED
+
+    return {robot.name: robot for robot in (QUADRUPED, HUMANOID)}
