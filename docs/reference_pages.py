@@ -9,6 +9,7 @@ from twinloop.curate.checks import CHECKS
 from twinloop.curate.failure import DIVERGED, PUSHED, TIMEOUT
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
+from twinloop.dashboard.effects.walking import WALK_MEASURES, WalkMeasure
 from twinloop.dataset.columns import EPISODE_COLUMNS
 from twinloop.deploy.lerobot.config_file import LerobotConfig
 from twinloop.deploy.rehearsal.effects import EFFECTS
@@ -68,8 +69,8 @@ def _effects() -> list[str]:
 
 def _effect_text(row: Parameter, look: str) -> str:
     low, high = range_of(row)
-    measure = LOOKS.get(look)
-    quantity = f" Shown: {measure.label.partition(' (')[0]}." if isinstance(measure, Measure) else ""
+    measure = LOOKS.get(look) or WALK_MEASURES.get(look)
+    quantity = f" Shown: {measure.label.partition(' (')[0]}." if isinstance(measure, (Measure, WalkMeasure)) else ""
     why = setting_of(row).why
     touches = (
         f"{row.touches[0].upper()}{row.touches[1:]}, from {low:g} to {high:g} {row.unit if row.unit != '1' else ''}"

@@ -90,7 +90,9 @@ def test_realistic_varies_everything_and_named_rows_override_it():
     assert {row.name for row in TABLE if "soft" in row.only_with} <= set(inapplicable)
     sensible = {name for name, row in BY_NAME.items() if row.realistic and name not in inapplicable}
     assert set(read("randomization: realistic").randomization) == sensible
-    assert len(sensible) > 0.9 * sum(not row.of_joint and "arm" in row.robots for row in TABLE)  # rows of joints need a drive
+    assert len(sensible) > 0.9 * sum(
+        not row.of_joint and "arm" in row.robots for row in TABLE
+    )  # rows of joints need a drive
     config = read("randomization: {preset: realistic, physics: {object_mass_kg: 0.2}}")
     assert config.randomization["object_mass_kg"] == Constant(0.2)
     assert config.randomization["action_delay_ms"] == Uniform(0.0, 60.0)

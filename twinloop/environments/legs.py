@@ -49,9 +49,7 @@ class LegsEmbodiment(Embodiment):
     ):
         self.config, self.width = config, width
         self.twin = twin = walk_twin_of(config)
-        self.cell = WalkCell(
-            twin, width=width, engine=make_engine(engine, twin.model, width=width, threads=threads)
-        )
+        self.cell = WalkCell(twin, width=width, engine=make_engine(engine, twin.model, width=width, threads=threads))
         self.robot, self.instruction = twin.robot.name, config.scene.task.instruction
         self.rate_hz, self.longest_ticks = float(twin.control_hz), twin.longest_ticks
         joints = twin.robot.joints
@@ -85,7 +83,7 @@ class LegsEmbodiment(Embodiment):
         self.reseed(seed)
 
     def use(self, features: tuple[str, ...], needs: frozenset[str]) -> None:
-        self._read = features
+        """All features and parts are always there: they cost little beside the physics."""
 
     def reseed(self, seed: int) -> None:
         self._seed = seed

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from twinloop.environments.arm import ArmEmbodiment
 from twinloop.environments.curriculum import Curriculum
 from twinloop.environments.embodiment import Embodiment
+from twinloop.environments.legs import LegsEmbodiment
 from twinloop.environments.vector_env import VectorTwinEnv
 from twinloop.errors import UsageError
 from twinloop.run.config import RunConfig
 from twinloop.run.environment import EnvironmentConfig
+from twinloop.run.walk import WalkConfig
 from twinloop.simulate.engine import EngineConfig
 
 MOST_ENVIRONMENTS = 65_536
@@ -30,7 +32,10 @@ class EmbodimentKind:
     make: Callable[..., Embodiment]
 
 
-KINDS: tuple[EmbodimentKind, ...] = (EmbodimentKind("arm", lambda _: True, ArmEmbodiment),)
+KINDS: tuple[EmbodimentKind, ...] = (
+    EmbodimentKind("legs", lambda config: isinstance(config, WalkConfig), LegsEmbodiment),
+    EmbodimentKind("arm", lambda _: True, ArmEmbodiment),
+)
 """The first kind that fits a config is used; arms are last and fit all configs."""
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from twinloop.errors import UsageError
 from twinloop.observe.sensor_errors import HOOKS
 from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.randomize.hooks import OFFSET_UNITS, Channel, Signal
@@ -54,23 +55,30 @@ class BaseReadings:
         return episode_rng(self._seed, self._attempt, stream=f"sensors/{stream}")
 
     def delay_ms(self, signal: Signal, delay_ms: float) -> None:
-        self._delay_ms += delay_ms
+        if signal == "observed":
+            self._delay_ms += delay_ms
 
     def lose(self, signal: Signal, lost: np.ndarray) -> None:
-        self._lost |= lost
+        if signal == "observed":
+            self._lost |= lost
 
     def add(self, channel: Channel, offset: np.ndarray, elements: slice = slice(None)) -> None:
         if channel in self.offsets:
             self.offsets[channel][:, elements] += offset * OFFSET_UNITS.get(channel, 1.0)
 
     def multiply(self, channel: Channel, gain: np.ndarray) -> None:
-        raise NotImplementedError(f"no row of legged robots multiplies {channel}")
+        raise self._unsupported("multiplies", channel)
 
     def threshold(self, channel: Channel, least: float) -> None:
-        raise NotImplementedError(f"no row of legged robots has a threshold of {channel}")
+        raise self._unsupported("cuts off", channel)
 
     def silence(self, channel: Channel, dead: np.ndarray) -> None:
-        raise NotImplementedError(f"no row of legged robots silences {channel}")
+        raise self._unsupported("silences", channel)
+
+    def _unsupported(self, verb: str, channel: Channel) -> UsageError:
+        return UsageError(
+            f"a row of randomization.sensing {verb} {channel}, which legged robots do not have; remove it"
+        )
 
     def round(self, channel: Channel, step: float) -> None:
         if channel == "position":

@@ -6,7 +6,7 @@ Rows of driven joints, commands and encoders are those of arms (`robots=DRIVEN`)
 import numpy as np
 
 from twinloop.randomize.hooks import BaseMotion, Readings, Rows
-from twinloop.randomize.parameter import Parameter, Morphology
+from twinloop.randomize.parameter import Morphology, Parameter
 
 LEGS: tuple[Morphology, ...] = ("legs",)
 ANGULAR = slice(3, 6)

@@ -33,6 +33,7 @@ from twinloop.simulate.drives.nominal import drivable_joints, refuse_unknown
 from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.content import robot_content, source_digest, task_content
 from twinloop.twin.fixtures.hole import CLEARANCE_ROW
+from twinloop.twin.legs import LEGGED
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robot_drive import RobotDrive
 from twinloop.twin.robots import robots
@@ -275,6 +276,11 @@ def run_schema() -> dict[str, Any]:
 
 def _read(root: Section) -> RunConfig:
     about = root.section("scene")
+    if "robot" in about and about.raw("robot") in LEGGED:
+        # Imported here because it is a kind of run config itself.
+        from twinloop.run.walk import read_walk
+
+        return read_walk(root)
     if "robot" in about and "robots" in about:
         raise about.error("robots", "is given beside `robot`; one of the two was expected")
     scene = read_record(SceneConfig, about)

@@ -22,6 +22,7 @@ MAX_COMPILED = 4
 
 def twin_of(config: RunConfig) -> Twin:
     """The twin that a config describes, compiled once per process."""
+    _ = config.scene.world  # refuses robots without a table
     if not config.scene.is_single:
         raise UsageError(f"the config has several tasks ({', '.join(config.scene.tasks)}); name one with --task")
     digest = config.digest

@@ -24,6 +24,7 @@ from twinloop.twin.legs.quadruped import QUADRUPED
 from twinloop.twin.legs.terrain import KINDS, make_terrain
 from twinloop.twin.legs.walk_task import WALK, WALK_TASKS, WalkTask
 from twinloop.twin.legs.walk_twin import WalkTwin, assemble_walk
+from twinloop.twin.task import Task
 
 SECTIONS = ("scene", "commands", "randomization", "rollout", "environment")
 """Sections of a config file of a legged robot."""
@@ -44,6 +45,17 @@ class WalkScene:
         None, low=0, high=5, unit="m", help="height of the base above the ground when an episode begins",
         otherwise="that of the nominal pose",
     )  # fmt: skip
+
+    @property
+    def world(self) -> Task:
+        """A scene with a table and things, which a legged robot does not have."""
+        raise UsageError(
+            f"scene.robot: {self.robot.name} has legs; this command is for arms with a task on a table. Configs of "
+            "legged robots are for `twinloop reinforce`, `evaluate` and `view`, and for `tl.make_env`"
+        )
+
+    def of_tasks(self) -> "dict[str, WalkScene]":
+        return {self.task.name: self}
 
     @property
     def is_single(self) -> bool:
@@ -67,9 +79,15 @@ class WalkScene:
 class CommandConfig:
     """Velocities that the robot is asked for. A new command is drawn in every interval."""
 
-    forward_m_s: tuple[float, float] = span((-1.0, 1.0), low=-5, high=5, point=True, unit="m/s", help="range of forward speeds")
-    sideways_m_s: tuple[float, float] = span((-0.5, 0.5), low=-5, high=5, point=True, unit="m/s", help="range of speeds to the left")
-    turn_rad_s: tuple[float, float] = span((-1.0, 1.0), low=-10, high=10, point=True, unit="rad/s", help="range of turn rates")
+    forward_m_s: tuple[float, float] = span(
+        (-1.0, 1.0), low=-5, high=5, point=True, unit="m/s", help="range of forward speeds"
+    )
+    sideways_m_s: tuple[float, float] = span(
+        (-0.5, 0.5), low=-5, high=5, point=True, unit="m/s", help="range of speeds to the left"
+    )
+    turn_rad_s: tuple[float, float] = span(
+        (-1.0, 1.0), low=-10, high=10, point=True, unit="rad/s", help="range of turn rates"
+    )
     interval_s: float = number(5.0, low=0.1, high=600, unit="s", help="time from command to command")
     standing_share: float = number(0.1, low=0, high=1, help="share of commands to stand still")
 
@@ -132,7 +150,13 @@ def read_walk(root: Section) -> WalkConfig:
 
 @lru_cache(maxsize=4)
 def _compiled(
-    robot: LeggedRobot, terrain: str, seed: int, control_hz: int, timestep_s: float, delay_s: float, longest_s: float,
+    robot: LeggedRobot,
+    terrain: str,
+    seed: int,
+    control_hz: int,
+    timestep_s: float,
+    delay_s: float,
+    longest_s: float,
     start_height_m: float | None,
 ) -> WalkTwin:
     return assemble_walk(

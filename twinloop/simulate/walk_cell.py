@@ -105,11 +105,9 @@ class WalkCell(ModelFields):
         place = starts[level, (chances[:, 1] * starts.shape[1]).astype(int)]
         yaw = 2 * np.pi * chances[:, 2]
         self.start_xy_m[ids] = place
-        self._qpos[np.ix_(ids, [0, 1])] = place
+        self._qpos[ids, 0], self._qpos[ids, 1] = place.T
         self._qpos[ids, 2] = twin.terrain.height_at(place) + twin.start_height_m + START_GAP_M
-        self._qpos[np.ix_(ids, [3, 4, 5, 6])] = np.column_stack(
-            [np.cos(yaw / 2), np.zeros((len(ids), 2)), np.sin(yaw / 2)]
-        )
+        self._qpos[ids, 3:7] = np.column_stack([np.cos(yaw / 2), np.zeros((len(ids), 2)), np.sin(yaw / 2)])
         self._qpos[np.ix_(ids, twin.arm_qpos)] = twin.robot.home_rad
         self._ctrl[np.ix_(ids, twin.arm_controls)] = twin.robot.home_rad
         if len(self._history):

@@ -9,6 +9,7 @@ from twinloop.dashboard.effects.chart import chart
 from twinloop.dashboard.effects.looks import LOOKS, Sentences, looks_of, measures_of, range_of, setting_of
 from twinloop.dashboard.effects.measures import CLEAR, Measure, curves, difference, largest
 from twinloop.dashboard.effects.strips import Strip, StripRenderer
+from twinloop.dashboard.effects.walking import PERIOD_S, WALK_MEASURES, walk_curves
 from twinloop.dashboard.formatting import number
 from twinloop.dashboard.images import jpeg_bytes
 from twinloop.dashboard.sheet import FAINT, GAP_PX, LINE_PX, PAPER, write_text
@@ -32,6 +33,8 @@ class EffectPicture:
 
 def picture_of(row: Parameter, studio: StripRenderer) -> EffectPicture:
     """The first of its looks that shows a clear difference; else, of all measures, the one that it changes most."""
+    if "arm" not in row.robots:
+        return _walking(row)
     setting = setting_of(row)
 
     # Simulated when they are first asked for: most rows need only one of the two.
@@ -80,6 +83,19 @@ def _curves(effect: RowEffect, name: str, measure: Measure) -> EffectPicture:
     alt_text = f"{measure.label} over time, {row.name} from {number(low)} to {number(high)} {row.unit}"
     drawn = chart(lines, effect.twin.control_period_s, measure.label, alt_text)
     return EffectPicture(row, name, difference(effect, measure), ".svg", drawn.encode())
+
+
+def _walking(row: Parameter) -> EffectPicture:
+    """What the row changes most while the quadruped marches on the spot."""
+    low, nominal, high = _three(row)
+    name, (low_line, nominal_line, high_line), clearness = walk_curves(row, (low, nominal, high))
+    lines = {"low": (_text(low, row), low_line), "nominal": (f"{_text(nominal, row)} (nominal)", nominal_line),
+             "high": (_text(high, row), high_line)}  # fmt: skip
+    if nominal in (low, high):
+        del lines["low" if nominal == low else "high"]
+    label = WALK_MEASURES[name].label
+    alt_text = f"{label} over time, {row.name} from {number(low)} to {number(high)} {row.unit}"
+    return EffectPicture(row, name, clearness, ".svg", chart(lines, PERIOD_S, label, alt_text).encode())
 
 
 def _strip(effect: RowEffect, name: str, strip: Strip, studio: StripRenderer) -> EffectPicture:

@@ -5,6 +5,9 @@ from functools import cache
 
 from twinloop.twin.legs.legged_robot import LeggedRobot
 
+LEGGED = ("quadruped", "humanoid")
+"""Names of the legged robots."""
+
 
 @cache
 def legged_robots() -> Mapping[str, LeggedRobot]:

@@ -12,7 +12,7 @@ Sources
 
 import mujoco
 
-from twinloop.twin.legs.leg_links import DARK, LIGHT, SHOWN, TOUCHES, LegLink, add_ball, add_base, add_leg
+from twinloop.twin.legs.leg_links import DARK, LIGHT, SHOWN, TOUCHES, LegLink, Vector, add_ball, add_base, add_leg
 from twinloop.twin.legs.legged_robot import Foot, LeggedRobot
 
 BASE_KG, BASE_COM_M, BASE_INERTIA = 17.7349, (0.01449, 0.0, 0.14407), (0.552723, 0.454092, 0.211762)
@@ -27,31 +27,36 @@ HOME = (-0.2, 0.0, 0.0, 0.4, -0.2, 0.0)
 
 
 def _leg(name: str, left: int) -> tuple[LegLink, ...]:
-    def link(number, offset, axis, span, gains, mass, com, inertia, tip, pitch=0.0, radius=0.03):
-        part = PARTS[number]
+    def link(
+        number: int, offset_m: Vector, axis: Vector, range_rad: tuple[float, float], gains: tuple[float, float],
+        mass_kg: float, com_m: Vector, inertia_kgm2: Vector, tip_m: Vector, pitch_rad: float = 0.0,
+        radius_m: float = 0.03,
+    ) -> LegLink:  # fmt: skip
+        part, (stiffness, damping) = PARTS[number], gains
         return LegLink(
-            f"{name}_{part}", f"{name}_{part}_joint", offset, axis, span, SPEEDS_RAD_S[number], TORQUES_NM[number],
-            *gains, MOTOR_KGM2, mass, com, inertia, tip, pitch_rad=pitch, radius_m=radius,
+            f"{name}_{part}", f"{name}_{part}_joint", offset_m, axis, range_rad, SPEEDS_RAD_S[number],
+            TORQUES_NM[number], stiffness, damping, MOTOR_KGM2, mass_kg, com_m, inertia_kgm2, tip_m,
+            pitch_rad=pitch_rad, radius_m=radius_m,
         )  # fmt: skip
 
     roll = (-0.5236, 2.9671) if left > 0 else (-2.9671, 0.5236)
     return (
         link(0, (0, left * 0.064452, -0.1027), (0, 1, 0), (-2.5307, 2.8798), (100, 2),
              1.35, (0.002741, left * 0.047791, -0.02606), (0.001811, 0.0014193, 0.0012812),
-             (0, left * 0.052, -0.030465), radius=0.045),
+             (0, left * 0.052, -0.030465), radius_m=0.045),
         link(1, (0, left * 0.052, -0.030465), (1, 0, 0), roll, (100, 2),
              1.52, (0.029812, left * -0.001045, -0.087934), (0.0023773, 0.0024123, 0.0016595),
-             (0.025001, 0, -0.12412), pitch=-0.1749, radius=0.05),
+             (0.025001, 0, -0.12412), pitch_rad=-0.1749, radius_m=0.05),
         link(2, (0.025001, 0, -0.12412), (0, 0, 1), (-2.7576, 2.7576), (100, 2),
              1.702, (-0.057709, left * -0.010981, -0.15078), (0.0057774, 0.0076124, 0.003149),
-             (-0.078273, left * 0.0021489, -0.17734), radius=0.045),
+             (-0.078273, left * 0.0021489, -0.17734), radius_m=0.045),
         link(3, (-0.078273, left * 0.0021489, -0.17734), (0, 1, 0), (-0.087267, 2.8798), (150, 4),
              1.932, (0.005457, left * 0.003964, -0.12074), (0.011329, 0.011277, 0.0015168),
-             (0, 0, -0.30001), pitch=0.1749, radius=0.035),
+             (0, 0, -0.30001), pitch_rad=0.1749, radius_m=0.035),
         link(4, (0, 0, -0.30001), (0, 1, 0), (-0.87267, 0.5236), (40, 2),
-             0.074, (-0.007269, 0, 0.011137), (1.89e-5, 1.408e-5, 6.92e-6), (0, 0, -0.017558), radius=0.02),
+             0.074, (-0.007269, 0, 0.011137), (1.89e-5, 1.408e-5, 6.92e-6), (0, 0, -0.017558), radius_m=0.02),
         link(5, (0, 0, -0.017558), (1, 0, 0), (-0.2618, 0.2618), (40, 2),
-             0.608, (0.026505, 0, -0.016425), (0.000218, 0.001616, 0.001672), (0.09, 0, -0.02), radius=0.012),
+             0.608, (0.026505, 0, -0.016425), (0.000218, 0.001616, 0.001672), (0.09, 0, -0.02), radius_m=0.012),
     )  # fmt: skip
 
 
