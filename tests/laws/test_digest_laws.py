@@ -160,6 +160,8 @@ def test_every_row_and_every_distribution_decides_the_digest():
             scene = {"object": "sponge"} if "soft" in row.only_with else {"object": "cube"}
             if row.name == CLEARANCE_ROW:
                 scene = {"task": "peg_insertion"}
+            if "arm" not in row.robots:
+                scene = {"robot": "quadruped"}
             if "products" in row.only_with:
                 scene = {"task": "bin_picking"}
             text = yaml.safe_dump({"scene": scene, "randomization": {row.group: {row.name: form}}})

@@ -66,13 +66,13 @@ class BaseReadings:
         if channel in self.offsets:
             self.offsets[channel][:, elements] += offset * OFFSET_UNITS.get(channel, 1.0)
 
-    def multiply(self, channel: Channel, gain: np.ndarray) -> None:
+    def multiply(self, channel: Channel, gain: np.ndarray) -> None:  # noqa: ARG002
         raise self._unsupported("multiplies", channel)
 
-    def threshold(self, channel: Channel, least: float) -> None:
+    def threshold(self, channel: Channel, least: float) -> None:  # noqa: ARG002
         raise self._unsupported("cuts off", channel)
 
-    def silence(self, channel: Channel, dead: np.ndarray) -> None:
+    def silence(self, channel: Channel, dead: np.ndarray) -> None:  # noqa: ARG002
         raise self._unsupported("silences", channel)
 
     def _unsupported(self, verb: str, channel: Channel) -> UsageError:
