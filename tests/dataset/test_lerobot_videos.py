@@ -101,7 +101,7 @@ def test_info_has_the_video_fields_of_lerobot(path):
         "info": {
             "video.height": 32,
             "video.width": 48,
-            "video.codec": "av1",
+            "video.codec": "h264",
             "video.pix_fmt": "yuv420p",
             "video.is_depth_map": False,
             "is_depth_map": False,

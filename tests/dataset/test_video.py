@@ -12,9 +12,11 @@ from twinloop.dataset import video
 from twinloop.dataset.video import VideoWriter, count_frames, facts_of, read_frames
 from twinloop.durable import digest_file
 from twinloop.errors import CorruptError, DatasetError, UsageError
+from twinloop.observe.recording import Feature
 
 FPS = 50
 FRONT, _, DEPTH = CAMERAS
+MASK = Feature("observation.images.front_instances", "mask", (48, 64, 1), ("world", "arm", "cube", "table", "zone"))
 
 
 def pictures(feature, count: int = 24) -> np.ndarray:
@@ -88,11 +90,11 @@ def test_another_process_writes_the_same_bytes(tmp_path, feature):
     assert write(tmp_path / "here.mp4", feature) == digest_file(tmp_path / "other.mp4")
 
 
-def test_the_formats_are_those_of_lerobot(tmp_path):
+def test_the_formats_are_readable_by_lerobot(tmp_path):
     write(tmp_path / "rgb.mp4", FRONT)
     write(tmp_path / "depth.mp4", DEPTH)
-    assert facts_of(tmp_path / "rgb.mp4") == video.VideoFacts("av1", "yuv420p")
-    assert facts_of(tmp_path / "depth.mp4") == video.VideoFacts("hevc", "gray12le")
+    assert facts_of(tmp_path / "rgb.mp4") == video.VideoFacts("h264", "yuv420p")
+    assert facts_of(tmp_path / "depth.mp4") == video.VideoFacts("ffv1", "gray12le")
 
 
 @pytest.mark.usefixtures("encoders")
@@ -114,6 +116,35 @@ def test_pictures_of_a_slow_camera_are_near_a_key_frame(tmp_path, feature, times
         )
     if feature is DEPTH:
         np.testing.assert_array_equal(result, video.depth.to_metres(video.depth.to_codes(held)))
+    else:
+        assert min(psnr_db(*pair) for pair in zip(result, held, strict=True)) > 30
+
+
+@pytest.mark.parametrize("feature", [FRONT, DEPTH, MASK], ids=lambda feature: feature.dtype)
+def test_a_repeated_image_is_not_encoded_again_and_decodes_to_the_same_pixels(tmp_path, monkeypatch, feature):
+    rng = np.random.default_rng(3)
+    distinct = rng.integers(0, 5, (6, *feature.shape[: 3 if feature.dtype == "video" else 2])).astype(
+        np.float32 if feature.dtype == "depth" else np.uint8
+    )
+    shown = np.repeat(np.arange(6), [1, 4, 2, 5, 1, 3])
+    encoded = []
+    encode = VideoWriter._encode
+
+    def counted(writer, picture, fresh):
+        encoded.append(fresh)
+        encode(writer, picture, fresh)
+
+    monkeypatch.setattr(VideoWriter, "_encode", counted)
+    with VideoWriter(tmp_path / "v.mp4", feature, FPS) as writer:
+        writer.write(distinct[shown])
+        writer.finish(len(shown))
+    assert encoded == [True] * 6
+    result = read_frames(tmp_path / "v.mp4", feature, 0, len(shown), fps=FPS)
+    for first in np.flatnonzero(np.diff(shown, prepend=-1)):
+        for same in np.flatnonzero(shown == shown[first]):
+            np.testing.assert_array_equal(result[same], result[first])
+    if feature.dtype == "mask":
+        np.testing.assert_array_equal(result, distinct[shown])
 
 
 def test_a_finished_file_is_read_only(tmp_path):

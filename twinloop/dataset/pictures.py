@@ -20,7 +20,7 @@ from .stats import STATS, episode_stats
 from .video import VideoWriter
 
 SAMPLED_FRAMES = 8  # per episode, for its statistics; neighbouring frames are nearly equal
-SAMPLED_SIDE = 64  # pixels; more would not change the statistics
+SAMPLED_SIDE = 32  # pixels; more would not change the statistics
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Video files: one image feature of a shard, its episodes back to back, one video frame per row.
 
-Every second frame is a key frame, so that reading any frame decodes at most two: training reads at random. If a
-depth camera is slower than the rows, its repeated frames share a key frame, for at most HELD_FRAMES frames. Each
-encoder runs on one thread: shards are encoded in parallel anyway, and the same images must give the same bytes. Only
-this module imports PyAV, and only for datasets with images.
+Every second frame is a key frame, so that reading any frame decodes at most two: training reads at random. If a camera
+is slower than the rows, its repeated frames share a key frame, for at most HELD_FRAMES frames, and are not encoded
+again. Each encoder runs on one thread: shards are encoded in parallel anyway, and the same images must give the same
+bytes. Only this module and `repeated_frames` import PyAV, and only for datasets with images.
 """
 
 import os
@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -26,20 +26,10 @@ if TYPE_CHECKING:
     from av import VideoStream
 
 
-@dataclass(frozen=True)
-class Codec:
-    encoder: str
-    pixels: str
-    options: Mapping[str, str]
-
-
-HELD_FRAMES = 5
-
-# No B frames: their order in the file differs from their order in time, and seeking uses the order in the file.
-# No block search: encoding takes a quarter of the time of "superfast" and 25 % more bytes. Depth was the slowest kind.
+# No block search: encoding takes a quarter of the time of "superfast" and 25 % more bytes.
 _X265 = (
     "lossless=1",
-    f"keyint={HELD_FRAMES}",
+    "keyint=5",
     "min-keyint=1",
     "scenecut=0",
     "bframes=0",
@@ -56,21 +46,46 @@ _X265 = (
     "log-level=none",
 )
 
+Repeats = Literal["skipped", "copied", "encoded"]
+
+
+@dataclass(frozen=True)
+class Codec:
+    """Attributes:
+    repeats: how a repeated image is written: as a frame of skipped blocks, as a copy of its packet, or encoded again.
+    """
+
+    encoder: str
+    pixels: str
+    options: Mapping[str, str]
+    repeats: Repeats = "encoded"
+
+
+HELD_FRAMES = 5  # as in repeated_frames, which is imported only for datasets with images
+
+# No B frames: their order in the file differs from their order in time, and seeking uses the order in the file.
+# Key frames are requested; "g" is only an upper limit. With "zerolatency" each frame is delivered at once.
+_X264 = {
+    "g": "250", "bf": "0", "preset": "ultrafast", "tune": "zerolatency", "threads": "1", "sc_threshold": "0",
+    "forced-idr": "1",
+}  # fmt: skip
+
 # The first codec that PyAV's FFmpeg has is used. The second is for builds without the first and is deterministic too.
 # Depth and masks are lossless, because an error of one bit can be metres of depth or another object id.
 CODECS = {
+    # AV1 needs nine times the time for four fifths of the bytes at the same PSNR.
     "video": (
+        Codec("libx264", "yuv420p", {**_X264, "crf": "22"}, "skipped"),
         Codec("libsvtav1", "yuv420p", {"g": "2", "crf": "30", "preset": "12", "svtav1-params": "lp=1"}),
-        Codec("libx264", "yuv420p", {"g": "2", "crf": "23", "preset": "veryfast", "threads": "1"}),
     ),
+    # Lossless HEVC needs three times the time, and more bytes.
     "depth": (
+        Codec("ffv1", "gray12le", {"g": "1", "threads": "1", "level": "3", "slicecrc": "0"}, "copied"),
         Codec("libx265", "gray12le", {"preset": "ultrafast", "forced-idr": "1", "x265-params": ":".join(_X265)}),
-        Codec("ffv1", "gray12le", {"g": "1", "threads": "1"}),
     ),
-    # For masks, x265 takes fourteen times as long and 50 % more bytes.
     "mask": (
-        Codec("libx264", "gray", {"g": "2", "bf": "0", "qp": "0", "preset": "superfast", "threads": "1"}),
-        Codec("ffv1", "gray", {"g": "1", "threads": "1"}),
+        Codec("libx264", "gray", {**_X264, "qp": "0"}, "skipped"),
+        Codec("ffv1", "gray", {"g": "1", "threads": "1"}, "copied"),
     ),
 }
 ARRAYS = {"video": "rgb24", "depth": "gray12le", "mask": "gray"}
@@ -125,6 +140,8 @@ class VideoWriter:
         self._time_base = 1 / rate_of(fps)
         self._written = 0
         self._group = HELD_FRAMES  # frames since the last key frame, itself included
+        self._packet = b""  # of the last image
+        self._encoder_behind = False  # the encoder does not know of the last frames
         self._file = PatchedFile(path)
         self._container = av.open(self._file, "w", format="mp4")
         stream = self._container.add_stream(codec.encoder, rate=rate_of(fps), options=dict(codec.options))
@@ -136,6 +153,8 @@ class VideoWriter:
             self._stream.codec_context.color_range = FULL_RANGE
         with self._explained():
             self._stream.codec_context.open()
+            self._skipped = self._skipped_frames(codec)
+        self._copies = codec.repeats == "copied"
         leave_real_time()
 
     def __enter__(self) -> "VideoWriter":
@@ -149,25 +168,56 @@ class VideoWriter:
         finally:
             self._file.close()
 
+    def _skipped_frames(self, codec: Codec) -> tuple[bytes, ...]:
+        if codec.repeats != "skipped":
+            return ()
+        from .repeated_frames import skipped_frames
+
+        height, width = self._feature.shape[:2]
+        return skipped_frames(codec.encoder, codec.pixels, codec.options, width, height) or ()
+
     def write(self, pictures: np.ndarray) -> None:
         """Encode images: (n, height, width, 3) uint8 RGB, (n, height, width) metres or (n, height, width) uint8 ids."""
-        kind, last = self._feature.dtype, None
+        last: np.ndarray | None = None
         with self._explained():
             for picture in pictures:  # the encoder takes one at a time
-                fresh = last is None or not np.array_equal(picture, last[0])
-                if last is None or fresh:
-                    pixels = depth.to_codes(picture) if kind == "depth" else np.ascontiguousarray(picture)
-                    last = picture, pixels
-                frame = self._frame(last[1], format=ARRAYS[kind])
-                if kind == "mask":
-                    frame.color_range = FULL_RANGE
-                if kind == "depth":
-                    self._group = 1 if self._group >= (2 if fresh else HELD_FRAMES) else self._group + 1
-                    if self._group == 1:
-                        frame.pict_type = 1  # FFmpeg's AV_PICTURE_TYPE_I
-                frame.pts, frame.time_base = self._written, self._time_base
-                self._container.mux(self._stream.encode(frame))
+                fresh = last is None or not np.array_equal(picture, last)
+                last = picture
+                if fresh or not self._repeat():
+                    self._encode(picture, fresh)
                 self._written += 1
+
+    def _repeat(self) -> bool:
+        """Write the last frame again without encoding it; False if that is not possible."""
+        if self._copies and self._packet:
+            packet = self._packet
+        elif self._skipped and self._group < HELD_FRAMES:
+            packet = self._skipped[self._group - 1]
+            self._group += 1
+        else:
+            return False
+        repeated = require_av().Packet(packet)
+        repeated.stream, repeated.time_base, repeated.duration = self._stream, self._time_base, 1
+        repeated.pts = repeated.dts = self._written
+        repeated.is_keyframe = self._copies
+        self._container.mux(repeated)
+        self._encoder_behind = True
+        return True
+
+    def _encode(self, picture: np.ndarray, fresh: bool) -> None:
+        kind = self._feature.dtype
+        pixels = depth.to_codes(picture) if kind == "depth" else np.ascontiguousarray(picture)
+        frame = self._frame(pixels, format=ARRAYS[kind])
+        if kind == "mask":
+            frame.color_range = FULL_RANGE
+        is_key = self._encoder_behind or self._group >= (2 if fresh else HELD_FRAMES)
+        self._group, self._encoder_behind = 1 if is_key else self._group + 1, False
+        if is_key:
+            frame.pict_type = 1  # FFmpeg's AV_PICTURE_TYPE_I
+        frame.pts, frame.time_base = self._written, self._time_base
+        packets = self._stream.encode(frame)
+        self._packet = bytes(packets[0]) if self._copies and len(packets) == 1 else b""
+        self._container.mux(packets)
 
     def finish(self, rows: int) -> FileDigest:
         """Flush the encoder and return the file's digest. Raises DatasetError if the file has not `rows` frames."""

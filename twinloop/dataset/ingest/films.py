@@ -24,7 +24,7 @@ from twinloop.observe.recording import Feature
 
 KEY_EVERY = 12  # frames; longer distances between key frames make random access slow
 MOST_PIXELS = 64_000_000
-COPIED = ("av1", "h264", "hevc")
+COPIED = ("av1", "ffv1", "h264", "hevc")
 PART = 16  # images per call of the encoder
 THUMB = 16  # every n-th pixel is compared to find identical images
 
