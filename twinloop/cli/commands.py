@@ -16,6 +16,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Inspect and manage datasets": {
         "info": "print what a dataset contains",
         "query": "run SQL over episodes, frames and attempts",
+        "coverage": "show thin regions of the draws, rare instructions, duplicates and novel episodes of a dataset",
         "report": "write the HTML report of a dataset",
         "view": "write a Rerun recording of a stored episode: cameras, labels, 3-D scene, signals",
         "compare": "compare two datasets: schema, rates, distributions, tracking, delay, noise, images",
@@ -35,6 +36,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "train": "train a policy on one or more datasets",
         "finetune": "continue training a checkpoint on a small amount of real data",
         "value": "score episodes by how much they help a policy on target data, and write weights for training",
+        "mix": "propose the share of simulated data in a training, from small proxy trainings",
         "evaluate": "roll out a policy in the twin and report success rates with intervals",
         "export": "convert a checkpoint to one ONNX file and check it against torch",
     },

@@ -53,6 +53,7 @@ examples:
   twinloop generate cell.yaml --executor ray --address auto         # on the cluster this machine belongs to
   twinloop generate cell.yaml --executor ray --address auto --out s3://bucket/run
   twinloop generate cell.yaml --patch patch.yaml --out datasets/fitted   # over ranges fitted to logs
+  twinloop generate --fill datasets/cell --episodes 500 --out datasets/cell-fill   # more where it is thin
   twinloop generate cell.yaml --backend warp                             # on a GPU
 """
 
@@ -63,6 +64,10 @@ SHARD_OF_SEVERAL = 16
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     add_patch(parser)
+    parser.add_argument(
+        "--fill", nargs="+", type=location, metavar="DATASET",
+        help="make episodes where these datasets of one config have few; the config is derived from theirs",
+    )  # fmt: skip
     parser.add_argument("--tasks", metavar="NAMES", help="several tasks in equal shares: names with commas, or all")
     parser.add_argument(
         "--robots", metavar="NAMES", help="a dataset per robot, in a folder each: names with commas, or all"
@@ -126,8 +131,24 @@ def _tasks_for(config: "RunConfig", text: str, console: Console) -> list[str]:
     return [name for name in names if not unfit[name]]
 
 
+def _filling(args: argparse.Namespace) -> "tuple[RunConfig, str]":
+    """The config of a run that fills datasets, and its name."""
+    from twinloop.dataset.worth import filled_config
+
+    others = {"FILE": args.config, "--tasks": args.tasks, "--task": args.task, "--robot": args.robot_name,
+              "--patch": args.patch}  # fmt: skip
+    for option, value in others.items():
+        if value is not None:
+            raise UsageError(f"--fill takes the config from the dataset; remove {option} {value}")
+    if args.episodes is None:
+        raise UsageError("--fill: give the number of attempts with --episodes")
+    config = filled_config(args.fill, episodes=args.episodes)
+    name = f"{args.fill[0].name}-fill"
+    return (config if args.seed is None else config.with_seed(args.seed)), name
+
+
 def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    config, name = config_of(args)
+    config, name = config_of(args) if args.fill is None else _filling(args)
     if args.tasks is not None:
         if args.task is not None:
             raise UsageError("--tasks and --task: give one of them")

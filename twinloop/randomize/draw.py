@@ -13,6 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from twinloop.randomize.distribution import Distribution
+from twinloop.randomize.fill import FillConfig, region_of, restricted
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.sequence import Sequence
 from twinloop.randomize.table import BUILTIN, BY_NAME, COLUMNS, PLUGINS, TABLE
@@ -81,16 +82,24 @@ class Sampler:
         randomization: row -> distribution; `row.thing` or `row.joint` -> the distribution of one thing or joint.
         things: names of the scene's things. The first draws the columns of the table. The others draw columns of their
             own, from the same distributions, in sequences of their own.
+        fill: regions that are drawn more often; None draws all of the space evenly.
     """
 
-    def __init__(self, randomization: Mapping[str, Distribution], *, seed: int, things: tuple[str, ...] = ()):
+    def __init__(
+        self,
+        randomization: Mapping[str, Distribution],
+        *,
+        seed: int,
+        things: tuple[str, ...] = (),
+        fill: FillConfig | None = None,
+    ):
         first, rest = things[:1], things[1:]
         self.randomization = {name: randomization[name] for name in randomization if "." not in name}
         for name in randomization:
             row, dot, thing = name.partition(".")
             if dot and (thing,) == first:
                 self.randomization[row] = randomization[name]
-        self.seed = seed
+        self.seed, self._fill = seed, fill
         self._others = {
             (parameter, thing): distribution
             for thing in rest
@@ -113,23 +122,33 @@ class Sampler:
         ]
 
     def draw(self, first: int, stop: int) -> Draws:
-        points = self._points(first, stop)
+        points = self.unit_points(first, stop)
         values: dict[str, np.ndarray] = {}
-        for index, column in enumerate(COLUMNS):
+        for column in COLUMNS:
             name = column.partition(".")[0]
             distribution = self.randomization.get(name)
             if distribution is None:
                 values[column] = np.full(stop - first, BY_NAME[name].nominal)
             else:
-                unit = _UnitStream(points[index], column, first, self.seed)
+                unit = _UnitStream(points[column], column, first, self.seed)
                 values[column] = np.asarray(distribution.sample(unit.next), float)
         for (parameter, thing), distribution in self._others.items():
-            columns = parameter.columns_of(thing)
-            own = _own_sequence(f"{parameter.name}.{thing}", len(columns), self.seed)
-            for place, column in enumerate(columns):
-                unit = _UnitStream(own.points(first, stop, [place])[:, 0], column, first, self.seed)
+            for column in parameter.columns_of(thing):
+                unit = _UnitStream(points[column], column, first, self.seed)
                 values[column] = np.asarray(distribution.sample(unit.next), float)
         return Draws(np.arange(first, stop), values, self.varied)
+
+    def unit_points(self, first: int, stop: int) -> dict[str, np.ndarray]:
+        """Varied column -> (n,) points of the unit interval that its values are made from: their quantiles."""
+        points = {COLUMNS[index]: values for index, values in self._points(first, stop).items()}
+        for parameter, thing in self._others:
+            columns = parameter.columns_of(thing)
+            own = _own_sequence(f"{parameter.name}.{thing}", len(columns), self.seed)
+            points |= {column: own.points(first, stop, [place])[:, 0] for place, column in enumerate(columns)}
+        if self._fill is None:
+            return points
+        regions = region_of(self._fill, _own_sequence("fill", 1, self.seed).points(first, stop)[:, 0])
+        return {column: restricted(self._fill, regions, column, values) for column, values in points.items()}
 
     def _points(self, first: int, stop: int) -> dict[int, np.ndarray]:
         """Index of a varied column -> its (n,) points. Columns that do not vary cost nothing."""

@@ -22,6 +22,7 @@ from twinloop.observe.camera import CameraConfig, default_cameras
 from twinloop.observe.sensors import ObserveConfig
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.randomize.draw import Sampler
+from twinloop.randomize.fill import FillConfig
 from twinloop.randomize.parameter import Presence
 from twinloop.randomize.table import BY_NAME, TABLE, rows_of_other_robots
 from twinloop.run.cameras import CAMERAS, read_cameras
@@ -126,6 +127,10 @@ class RunConfig:
         None, filled=True, help="digest of the patch that the twin was fitted with; `--patch` writes it"
     )
 
+    fill: FillConfig | None = nested(
+        FillConfig, optional=True, help="regions that are drawn more often; `generate --fill` writes it"
+    )
+
     def resolved(self) -> dict[str, Any]:
         """As a config file says it, with every default written out."""
         return write_record(self)
@@ -197,7 +202,8 @@ class RunConfig:
         """The sampler of this run; of another randomization of the same scene, or with another seed, if given."""
         things = self.scene.world.varied_things
         rows = self.randomization if randomization is None else randomization
-        return Sampler(rows, seed=self.rollout.seed if seed is None else seed, things=things)
+        fill = self.fill if randomization is None else None
+        return Sampler(rows, seed=self.rollout.seed if seed is None else seed, things=things, fill=fill)
 
     def to_yaml(self) -> str:
         return yaml.safe_dump(self.resolved(), sort_keys=False, allow_unicode=True)
@@ -299,11 +305,22 @@ def _read(root: Section) -> RunConfig:
         },
     )
     refuse_ungrippable(root.section("scene"), scene)
+    _refuse_unvaried_fill(root, config)
     if config.drive is not None:
         refuse_unknown(config.drive, scene.robot, where=f"{root.file}: drive.joints")
     if config.rollout.episodes > MOST_EPISODES:
         raise UsageError(f"{root.file}: {config.rollout.episodes:,} episodes; {MOST_EPISODES:,} at most in one run")
     return config
+
+
+def _refuse_unvaried_fill(root: Section, config: RunConfig) -> None:
+    if config.fill is None:
+        return
+    varied = {column for one in config.by_task.values() for column in one.sampler().varied}
+    for region in config.fill.regions:
+        for column in region.quantiles:
+            if column not in varied:
+                raise root.error("fill", f"names the column {column!r}; {nearest(column, varied)}")
 
 
 def _randomization(root: Section, scene: SceneConfig) -> dict[str, Distribution]:
