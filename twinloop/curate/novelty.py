@@ -63,7 +63,7 @@ def novelty_of(descriptions: Sequence[np.ndarray] | np.ndarray) -> Novelty:
         values = np.zeros((count, 1))
     values = values / np.sqrt(values.shape[1])
     tree = KDTree(values)
-    distances, neighbours = tree.query(values, k=2)
+    distances, neighbours = (np.asarray(table) for table in tree.query(values, k=2))
     # Among equal episodes the first result need not be the episode itself.
     own = neighbours[:, 0] == np.arange(count)
     nearest = np.where(own, neighbours[:, 1], neighbours[:, 0])
