@@ -229,7 +229,9 @@ def _checked_shares(shares: Sequence[float]) -> list[float]:
 def _refuse_kinds(simulated: Sequence[Demonstrations], recorded: Sequence[Demonstrations]) -> None:
     for part in simulated:
         if part.real:
-            raise DatasetError(f"{part.source.path}: is real data; give a dataset of `generate` as SIM, and this as REAL")
+            raise DatasetError(
+                f"{part.source.path}: is real data; give a dataset of `generate` as SIM, and this as REAL"
+            )
     for part in recorded:
         if not part.real:
             raise DatasetError(f"{part.source.path}: is simulated data; give a runlog or a dataset of `ingest` as REAL")
