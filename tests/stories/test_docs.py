@@ -96,7 +96,7 @@ def test_the_commands_and_python_of_the_cameras_page_run(place: Path):
     except RenderError as error:
         pytest.skip(f"no pictures here: {error}")
     page = (ROOT / "docs" / "cameras.md").read_text()
-    (commands,), (script,), (config,) = (blocks(page, language) for language in ("sh", "python", "yaml"))
+    (commands,), (script,), (config, _) = (blocks(page, language) for language in ("sh", "python", "yaml"))
     commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
     subprocess.run(["bash", "-euc", commands], cwd=place, check=True, capture_output=True)
     assert (place / "draws.png").stat().st_size > 50_000

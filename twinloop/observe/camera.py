@@ -10,7 +10,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from twinloop.config.fields import flag, integer, number, numbers, texts, word
+from twinloop.config.fields import flag, integer, number, numbers, of_kind, texts, word
+from twinloop.config.kinds import Number
+from twinloop.observe.background_config import BackgroundConfig, BackgroundKind
 from twinloop.observe.quality import QUALITY_NAMES, QualityName
 
 Mount = Literal["fixed", "wrist"]
@@ -51,6 +53,19 @@ class CameraConfig:
     rgb: bool = flag(True, help="record colour")
     labels: tuple[Label, ...] = texts((), words=LABELS, empty=True, help="ground truth to store with each image")
     quality: QualityName = word("default", words=QUALITY_NAMES, help="quality of rendering, against its speed")
+    roll_deg: float = of_kind(
+        Number(
+            low=-180,
+            high=180,
+            unit="°",
+            omit_default=True,
+            help="rotation about the direction of view; the image turns left",
+        ),
+        0.0,
+    )
+    background: BackgroundConfig | None = of_kind(
+        BackgroundKind(help="pictures of a real place behind the robot: a path, or `pictures` and `replaces`"), None
+    )
 
     def problems(self) -> Iterator[tuple[str, str]]:
         for key in ("width", "height"):
@@ -67,7 +82,7 @@ class CameraConfig:
 
     @property
     def needs_masks(self) -> bool:
-        return not MASKED.isdisjoint(self.labels)
+        return not MASKED.isdisjoint(self.labels) or self.background is not None
 
     @property
     def axes(self) -> np.ndarray:
@@ -82,7 +97,9 @@ class CameraConfig:
         up = next(up for up in ups if np.linalg.norm(np.cross(forward, up)) > 1e-3)
         right = np.cross(forward, up)
         right = right / np.linalg.norm(right)
-        return np.column_stack([right, np.cross(forward, right), forward])
+        down = np.cross(forward, right)
+        cos, sin = np.cos(np.deg2rad(self.roll_deg)), np.sin(np.deg2rad(self.roll_deg))
+        return np.column_stack([cos * right + sin * down, cos * down - sin * right, forward])
 
 
 @dataclass(frozen=True)

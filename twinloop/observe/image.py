@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from twinloop.observe.background import with_background
 from twinloop.observe.clip import Clip
 from twinloop.observe.compression import TO_YCC, compressed
 from twinloop.observe.depth import sensed_depth
@@ -34,6 +35,8 @@ def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) ->
     """The clip after the camera model of camera `name`: image and depth."""
     settings = image_settings(values)
     clip = through_lens(clip, settings.distortion)
+    # A real picture has been through a real lens already.
+    clip = with_background(clip, settings, seed=seed, attempt=attempt, name=name)
     # Images or depth that a camera does not store are not processed.
     rgb, depth_m = clip.rgb, clip.depth_m
     if clip.camera.rgb:

@@ -222,6 +222,9 @@ class RunConfig:
             "layout": self.scene.layout,
         }
         content.pop("environment", None)  # it decides how a policy is trained, and no episode
+        for name, camera in self.cameras.items():
+            if camera.background is not None:
+                content["cameras"][name]["background"]["pictures"] = camera.background.digest
         for path in UNDECISIVE:
             section, _, key = path.partition(".")
             del content[section][key]
