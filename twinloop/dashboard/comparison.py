@@ -11,6 +11,7 @@ from twinloop.dashboard.charts.channels import quantity
 from twinloop.dashboard.charts.intervals import Estimate, from_zero, interval_dots
 from twinloop.dashboard.formatting import interval, number, percent
 from twinloop.dashboard.page import render_page, write_page
+from twinloop.dashboard.picture_gap import explanation_rows, gap_row, mismatch_strips
 from twinloop.dashboard.vega import BLUE, ORANGE, Chart
 from twinloop.diagnose.compare import ChannelComparison, DatasetComparison, DatasetSide
 from twinloop.signals import Response
@@ -34,10 +35,11 @@ def render_comparison(comparison: DatasetComparison) -> str:
     return render_page(
         "comparison.html",
         title=f"{ours.name} and {theirs.name} · twinloop",
+        media=("pictures",) if comparison.gaps else (),
         heading=f"{ours.name} and {theirs.name}",
         lead=" · ".join(f"{side.name}: {side.source}, {side.robot}, {side.rate_hz:g} Hz" for side in (ours, theirs)),
         findings=[*_rate_finding(comparison), *_distribution_finding(channels, clear), *_delay_finding(comparison),
-                  *_brightness_findings(comparison)],
+                  *_brightness_findings(comparison), *_picture_findings(comparison)],
         names=(ours.name, theirs.name),
         colours={ours.name: BLUE, theirs.name: ORANGE},
         schema=_schema(comparison),
@@ -51,6 +53,10 @@ def render_comparison(comparison: DatasetComparison) -> str:
         bands=[f"{low:g}+ Hz" for low in BANDS_HZ[:-3]],
         motions=[row for channel in comparison.channels for row in _motion_rows(channel, comparison)],
         cameras=_camera_rows(comparison),
+        gaps=[gap_row(gap) for gap in comparison.gaps],
+        explanations=[(explanation.camera, percent(explanation.explained), explanation_rows(explanation))
+                      for explanation in comparison.explanations],
+        mismatches=[(gap.camera, mismatch_strips(gap, (ours.name, theirs.name))) for gap in comparison.gaps],
         unmatched=list(comparison.unmatched.items()),
     )  # fmt: skip
 
@@ -189,6 +195,24 @@ def _camera_rows(comparison: DatasetComparison) -> list[tuple[Any, ...]]:
                       side.sharpness, side.between)  # fmt: skip
             rows.append((camera if place == 0 else "", name, *map(number, values)))
     return rows
+
+
+def _picture_findings(comparison: DatasetComparison) -> list[str]:
+    findings = []
+    for gap in comparison.gaps:
+        if gap.differs:
+            most = max(gap.families, key=lambda family: gap.families[family], default="")
+            about = f", most in {most}" if most else ""
+            findings.append(
+                f"Images of {gap.camera} come from different distributions (p {number(gap.p_value)}){about}."
+            )
+    for explanation in comparison.explanations:
+        clear = [row.column for row in explanation.rows if row.is_clear][:3]
+        if clear:
+            findings.append(
+                f"{', '.join(clear)} explain {percent(explanation.explained)} of what {explanation.camera} differs by."
+            )
+    return findings
 
 
 def _brightness_findings(comparison: DatasetComparison) -> list[str]:

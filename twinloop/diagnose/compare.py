@@ -17,7 +17,11 @@ from twinloop.dataset.people.consent import require_consent
 from twinloop.dataset.pictures import video_file
 from twinloop.dataset.review import takes
 from twinloop.dataset.video import read_frames
+from twinloop.diagnose.picture_gap import PictureGap, cropped, picture_gap, sample_pictures
+from twinloop.diagnose.picture_rows import PictureExplanation, explain_pictures
 from twinloop.errors import DatasetError
+from twinloop.observe.recording import PREFIX
+from twinloop.run.config import RunConfig
 from twinloop.signals import (
     Appearance,
     Distance,
@@ -32,6 +36,7 @@ from twinloop.signals import (
     response,
     tracking,
 )
+from twinloop.signals.picture_features import Extractor, picture_features
 from twinloop.signals.response import Hold
 
 MAX_EPISODES = 200
@@ -91,6 +96,8 @@ class DatasetComparison:
     Attributes:
         unmatched: channel or camera -> why it is not compared.
         samples: channel -> up to 4000 values of each dataset.
+        gaps: distance of the images of each shared camera.
+        explanations: rows of the table that explain it, where a twin was given.
     """
 
     ours: DatasetSide
@@ -99,6 +106,8 @@ class DatasetComparison:
     cameras: Mapping[str, tuple[Appearance, Appearance]]
     unmatched: Mapping[str, str]
     samples: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    gaps: tuple[PictureGap, ...] = ()
+    explanations: tuple[PictureExplanation, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -107,6 +116,8 @@ class DatasetComparison:
             "channels": [asdict(channel) for channel in self.channels],
             "cameras": {name: [asdict(side) for side in both] for name, both in self.cameras.items()},
             "unmatched": dict(self.unmatched),
+            "pictures": [gap.to_json() for gap in self.gaps],
+            "explanations": [explanation.to_json() for explanation in self.explanations],
         }
 
 
@@ -116,12 +127,16 @@ def compare_datasets(
     *,
     seed: int,
     hold: Hold = "held",
+    extractor: Extractor = picture_features,
+    twin: RunConfig | None = None,
     on_channel: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> DatasetComparison:
     """Compare two datasets channel by channel and camera by camera.
 
     Args:
         hold: how commands act between rows (`signals/response.py`).
+        extractor: features of an image.
+        twin: config whose rows explain the difference of the images of `theirs` from its own; None: no explanation.
         on_channel: called with (channels done, channels in all).
     """
     datasets = Dataset.open(ours), Dataset.open(theirs)
@@ -158,7 +173,19 @@ def compare_datasets(
         samples[name] = _sample(ours_values), _sample(theirs_values)
         on_channel(done + 1, len(matched))
     cameras, unseen = _cameras(*datasets)
-    return DatasetComparison(sides[0], sides[1], tuple(channels), cameras, {**unmatched, **unseen}, samples)
+    gaps, explanations = [], []
+    for name in cameras:
+        images = [sample_pictures(dataset, name) for dataset in datasets]
+        gaps.append(picture_gap(name, *images, seed=seed, extractor=extractor))
+        camera = name.removeprefix(PREFIX)
+        if twin is not None and camera in twin.cameras_or_default:
+            own = twin.cameras_or_default[camera]
+            theirs_images = cropped(images[1].pictures, own.height / own.width)
+            explanations.append(explain_pictures(twin, camera, theirs_images, seed=seed, extractor=extractor))
+    return DatasetComparison(
+        sides[0], sides[1], tuple(channels), cameras, {**unmatched, **unseen}, samples, tuple(gaps),
+        tuple(explanations),
+    )  # fmt: skip
 
 
 def _takes(dataset: Dataset) -> list[RecordedEpisode]:

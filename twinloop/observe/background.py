@@ -62,7 +62,7 @@ def background_picture(path: Path, height: int, width: int) -> np.ndarray:
         (wide * height // width, wide) if tall * width > wide * height else (tall, tall * width // height)
     )
     top, left = (tall - cut_tall) // 2, (wide - cut_wide) // 2
-    cropped = np.ascontiguousarray(rgb[top : top + cut_tall, left : left + cut_wide])
+    cropped = np.ascontiguousarray(rgb[top : top + cut_tall, left : left + cut_wide], np.uint8)
     frame = av.VideoFrame.from_ndarray(cropped, format="rgb24")
     picture = frame.reformat(width=width, height=height, interpolation="AREA").to_ndarray(format="rgb24")
     picture.setflags(write=False)
