@@ -22,6 +22,7 @@ from twinloop.calibrate.replay import Replay
 from twinloop.calibrate.sensors.static_file import is_static
 from twinloop.calibrate.sweep import Where
 from twinloop.cli.arguments import add_workers, count
+from twinloop.cli.films import run_films
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.cli.senses import run_frames, run_static
 from twinloop.errors import UsageError
@@ -40,6 +41,7 @@ examples:
   twinloop calibrate examples/static_sensors.yaml --logs logs/at_rest --out sensors.yaml
   twinloop calibrate examples/kinect_scans.yaml --logs scans --out depth.yaml
   twinloop calibrate examples/cameras.yaml --frames datasets/teleop/videos --camera front --out visual.yaml
+  twinloop calibrate examples/so101_cell.yaml --films datasets/teleop --camera front --out camera.yaml
   twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --executor ray --address auto
   twinloop replay examples/xl330_bench.yaml --patch patch.yaml --logs logs/unseen
 """
@@ -57,10 +59,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--frames", type=Path, metavar="DIR",
         help="videos or images of the real camera: fit the image rows of a run config, given as TWIN",
     )  # fmt: skip
-    parser.add_argument("--camera", metavar="NAME", help="camera of the run config, with --frames (default: the first)")
+    given.add_argument(
+        "--films", type=Path, metavar="DATASET",
+        help="a LeRobot dataset with films of a fixed camera and joint positions: find the camera's pose from the arm",
+    )  # fmt: skip
     parser.add_argument(
-        "--page", type=Path, metavar="HTML", help="with --frames: write a page with real and simulated images"
+        "--camera", metavar="NAME", help="camera of the run config or of the films (default: the first of the config)"
     )
+    parser.add_argument(
+        "--page", type=Path, metavar="HTML", help="with --frames or --films: page with real and simulated images"
+    )
+    parser.add_argument(
+        "--backgrounds", type=Path, metavar="DIR",
+        help="with --films: folder for pictures of the scene without what moves, one for each film",
+    )  # fmt: skip
     parser.add_argument(
         "--fit", nargs="+", metavar="PARAM", help="what to fit: full names, a joint, or a name for all joints "
         "(default: `fit` in the bench file)",
@@ -86,15 +98,19 @@ def where_of(args: argparse.Namespace) -> Where:
     """Return where parameter sets are simulated, from the arguments."""
     if args.executor == "local" and args.workers is not None:
         raise UsageError(f"--workers {args.workers}: belongs to --executor ray; on this machine use --threads")
-    if args.executor != "local" and (args.frames is not None or is_static(args.twin)):
+    if args.executor != "local" and (args.frames or args.films or is_static(args.twin)):
         raise UsageError(f"--executor {args.executor}: only simulations of a bench can run on other machines")
     return Where(args.threads, executor_of(args.executor, args.address), args.workers)
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     where = where_of(args)
+    if args.backgrounds is not None and args.films is None:
+        raise UsageError(f"--backgrounds {args.backgrounds}: belongs to --films")
     if args.frames is not None:
         return run_frames(args, console)
+    if args.films is not None:
+        return run_films(args, console)
     if is_static(args.twin):
         return run_static(args, console)
     config = load_config(args.twin) if is_run_config(args.twin) else None
