@@ -1,10 +1,10 @@
-"""Camera pose from films of a real robot: alignment of the twin's outline with the film's, in pixels, on held-out frames.
+"""Camera pose from films of a real robot: distance of the twin's outline from the film's on held-out frames, in pixels.
 
     python benchmarks/footage.py --data DIR [--seed 100] [--out benchmarks/results/footage.json] [--page footage.html]
 
-DIR holds `so101_table_cleanup` (two episodes have films of 640 × 480 pixels). The pose is fitted to every other eighth of
-each film; the eighths between are held out. Seeds below 100 and the fitted eighths were used to develop the method; the
-figure uses seed 100 and the held-out eighths. CPU seconds are those of this process.
+DIR holds `so101_table_cleanup` (two episodes have films of 640 × 480 pixels). The pose is fitted to every other eighth
+of each film; the eighths between are held out. Seeds below 100 and the fitted eighths were used to develop the method;
+the figure uses seed 100 and the held-out eighths. CPU seconds are those of this process.
 """
 
 import argparse
@@ -30,9 +30,11 @@ def main() -> None:
     args = parser.parse_args()
     bench, begin = load_bench(EXAMPLES / "so101_cell.yaml"), time.process_time()
     footage = read_footage(bench, args.data / "so101_table_cleanup", camera="front")
-    twin = calibrate_films(
-        bench, footage, seed=args.seed, on_progress=lambda doing, done, total: print(f"{doing} {done}/{total}", end="\r")
-    )
+
+    def show(doing: str, done: int, total: int) -> None:
+        print(f"{doing} {done}/{total}", end="\r", flush=True)
+
+    twin = calibrate_films(bench, footage, seed=args.seed, on_progress=show)
     result = {"seed": args.seed, "cpu_s": round(time.process_time() - begin, 1), **twin.to_json()}
     args.out.write_text(json.dumps(result, indent=1) + "\n")
     if args.page:

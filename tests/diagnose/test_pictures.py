@@ -10,6 +10,7 @@ import twinloop as tl
 from twinloop.cli import main
 from twinloop.diagnose.picture_gap import cropped
 from twinloop.diagnose.picture_rows import TwinScenes, changed_settings, explain_pictures, visual_columns
+from twinloop.diagnose.runlog_pictures import diagnose_pictures
 from twinloop.errors import RenderError
 from twinloop.observe.gl import context
 from twinloop.randomize.table import BY_NAME
@@ -88,3 +89,14 @@ def test_a_real_dataset_has_no_config_to_explain_with(folder: Path, capsys: pyte
     )
     assert main(["compare", str(folder / "real"), str(folder / "plain"), "--explain"]) != 0
     assert "--explain CONFIG" in capsys.readouterr().err
+
+
+def test_a_diagnosis_compares_the_images_of_robot_and_twin(folder: Path):
+    """The log comes from another config, which stands for the robot."""
+    results = diagnose_pictures([folder / "warm"], load_config(folder / "plain.yaml"), seed=3, scenes=6)
+    (result,) = results
+    assert result.gap.mmd > result.gap.chance
+    assert result.gap.worst[0].theirs.shape == (48, 48, 3)
+    clear = {row.column for row in result.explanation.rows[:4]}
+    assert clear & {"light_warmth", "white_balance_shift.red", "white_balance_shift.blue", "lighting_intensity"}
+    assert json.loads(json.dumps(result.to_json()))["explanation"]["explained"] > 0.5

@@ -4,7 +4,7 @@ compared with simulations of the policy in the twin with each gap opened. Writes
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -21,6 +21,9 @@ from twinloop.learn.candidate import Candidate, candidate_of, home_config
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
 from twinloop.run.config import RunConfig, load_config
 from twinloop.run.default import NAME, embedded_config
+
+if TYPE_CHECKING:
+    from twinloop.diagnose.runlog_pictures import PictureDiagnosis
 
 EXAMPLES = """\
 examples:
@@ -82,10 +85,44 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         out.mkdir(parents=True, exist_ok=True)
         text = json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n"
         replace_file(out / "report.json", text.encode(), scratch=out)
-    page = write_diagnosis_page(out / "report.html", report)
+    pictures = _pictures(args, config, console)
+    if pictures:
+        text = json.dumps([result.to_json() for result in pictures], indent=1) + "\n"
+        replace_file(out / "pictures.json", text.encode(), scratch=out)
+    page = write_diagnosis_page(out / "report.html", report, pictures)
     _print(console, report)
     console.print(f"\nreport: {page}", markup=False)
-    return {"path": str(out), "page": str(page), **report.to_json()}
+    _print_pictures(console, pictures)
+    images = [result.to_json() for result in pictures]
+    return {"path": str(out), "page": str(page), **report.to_json(), "pictures": images}
+
+
+def _pictures(args: argparse.Namespace, config: RunConfig, console: Console) -> "tuple[PictureDiagnosis, ...]":
+    """Compare images where the twin has cameras; runlogs without them have nothing to compare."""
+    if not config.cameras:
+        return ()
+    # Importing the renderer takes a second, and only configs with cameras need it.
+    from twinloop.diagnose.runlog_pictures import diagnose_pictures
+
+    with show_progress(console, "Comparing images") as show:
+        return diagnose_pictures(
+            args.runlogs, config, seed=args.seed, on_camera=lambda done, total: show(Progress(done, total, "cameras"))
+        )
+
+
+def _print_pictures(console: Console, pictures: "tuple[PictureDiagnosis, ...]") -> None:
+    for result in pictures:
+        gap, (low, high) = result.gap, result.gap.interval
+        clear = ", ".join(
+            f"{row.column} {row.value:.3g} ({row.low:.3g} to {row.high:.3g})"
+            for row in result.explanation.rows[:5]
+            if row.is_clear
+        )
+        console.print(
+            f"images of {gap.camera}: MMD {gap.mmd:.2f} ({low:.2f} to {high:.2f}), p {gap.p_value:.3f}; "
+            f"rows that explain it: {clear or 'none'}",
+            markup=False,
+        )
 
 
 def _twin(path: Path | None, candidate: Candidate) -> tuple[RunConfig, str]:

@@ -53,7 +53,7 @@ def render_comparison(comparison: DatasetComparison) -> str:
         bands=[f"{low:g}+ Hz" for low in BANDS_HZ[:-3]],
         motions=[row for channel in comparison.channels for row in _motion_rows(channel, comparison)],
         cameras=_camera_rows(comparison),
-        gaps=[gap_row(gap) for gap in comparison.gaps],
+        gaps_of_pictures=[gap_row(gap) for gap in comparison.gaps],
         explanations=[(explanation.camera, percent(explanation.explained), explanation_rows(explanation))
                       for explanation in comparison.explanations],
         mismatches=[(gap.camera, mismatch_strips(gap, (ours.name, theirs.name))) for gap in comparison.gaps],

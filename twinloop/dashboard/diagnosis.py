@@ -9,15 +9,17 @@ from twinloop.dashboard.charts.channels import quantity
 from twinloop.dashboard.charts.intervals import Estimate, from_zero, interval_dots
 from twinloop.dashboard.formatting import interval, number, percent
 from twinloop.dashboard.page import render_page, write_page
+from twinloop.dashboard.picture_gap import explanation_rows, gap_row, mismatch_strips
 from twinloop.dashboard.vega import BLUE, ORANGE, Chart
 from twinloop.diagnose.report import Evidence, GapFinding, GapReport, RowEstimate
+from twinloop.diagnose.runlog_pictures import PictureDiagnosis
 
 
-def write_diagnosis_page(target: Path, report: GapReport) -> Path:
-    return write_page(target, render_diagnosis(report))
+def write_diagnosis_page(target: Path, report: GapReport, pictures: Sequence[PictureDiagnosis] = ()) -> Path:
+    return write_page(target, render_diagnosis(report, pictures))
 
 
-def render_diagnosis(report: GapReport) -> str:
+def render_diagnosis(report: GapReport, pictures: Sequence[PictureDiagnosis] = ()) -> str:
     checkpoint = report.subject.get("checkpoint", "")
     unmodelled = report.unmodelled
     logs = [(f"runlog {log['path']}", log["digest"]) for log in report.subject.get("runlogs", ())]
@@ -47,6 +49,13 @@ def render_diagnosis(report: GapReport) -> str:
         unmodelled=unmodelled,
         unmodelled_evidence=_evidence_rows(unmodelled.strange),
         facts_of_subject=[*subject, *logs],
+        media=("pictures",) if pictures else (),
+        gaps_of_pictures=[gap_row(result.gap) for result in pictures],
+        explanations=[
+            (result.gap.camera, percent(result.explanation.explained), explanation_rows(result.explanation))
+            for result in pictures
+        ],
+        mismatches=[(result.gap.camera, mismatch_strips(result.gap, ("twin", "robot"))) for result in pictures],
     )  # fmt: skip
 
 

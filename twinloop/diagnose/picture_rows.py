@@ -110,19 +110,23 @@ def changed_settings(row: Parameter) -> set[str]:
 
 
 class TwinScenes:
-    """Scenes of a config, simulated once, each filmed at one moment."""
+    """Scenes of a config, simulated once, each filmed at one moment.
 
-    def __init__(self, config: RunConfig, camera: str, *, scenes: int, extractor: Extractor):
+    Args:
+        varied: visual rows vary as in the config; otherwise they are nominal.
+    """
+
+    def __init__(self, config: RunConfig, camera: str, *, scenes: int, extractor: Extractor, varied: bool = False):
         cameras = config.cameras_or_default
         if camera not in cameras:
             raise UsageError(f"{camera}: is not a camera of the config; {nearest(camera, cameras)}")
-        names = {row.name for row, _ in visual_columns()}
-        varied: dict[str, Distribution] = {
+        names = set() if varied else {row.name for row, _ in visual_columns()}
+        ranges: dict[str, Distribution] = {
             name: distribution for name, distribution in config.randomization.items() if name not in names
         }
         seed = config.rollout.seed
-        draws = Sampler(varied, seed=seed).draw(0, scenes)
-        twin = twin_of(replace(config, randomization=varied))
+        draws = Sampler(ranges, seed=seed).draw(0, scenes)
+        twin = twin_of(replace(config, randomization=ranges))
         own = replace(cameras[camera], depth=False, rgb=True, labels=())
         (self._episodes,) = rollout(
             Cell(twin, width=scenes), iter([draws]), Expert(twin, config.expert, width=scenes, seed=seed), seed=seed
