@@ -17,7 +17,7 @@ from twinloop.calibrate.footage.film_twin import calibrate_films
 from twinloop.calibrate.footage.moving_mask import RobotMasks, robot_masks
 from twinloop.calibrate.footage.robot_points import RobotPoints
 from twinloop.calibrate.footage.surroundings import light_direction
-from twinloop.calibrate.footage.view import CameraView, view_around
+from twinloop.calibrate.footage.view import FilmView, view_around
 from twinloop.cli import main
 from twinloop.dashboard.footage import render_footage, write_backgrounds
 from twinloop.errors import DatasetError, UsageError
@@ -36,7 +36,7 @@ def bench() -> Bench:
 
 
 @pytest.fixture(scope="module")
-def camera() -> CameraView:
+def camera() -> FilmView:
     return view_around(
         np.array([0.25, 0.0, 0.1]), azimuth_rad=0.5, elevation_rad=0.7, distance_m=0.7, aside=(0.1, -0.1),
         roll_rad=0.1, fov_deg=50, width=WIDTH, height=HEIGHT,
@@ -54,7 +54,7 @@ def painted(mask: np.ndarray, rng: np.random.Generator, frame: int) -> np.ndarra
 
 
 @pytest.fixture(scope="module")
-def footage(bench: Bench, camera: CameraView) -> Footage:
+def footage(bench: Bench, camera: FilmView) -> Footage:
     rng, time = np.random.default_rng(5), np.arange(64) / 10
     waves = [np.sin(time * (0.6 + 0.2 * joint) + joint) for joint in range(6)]
     positions = np.stack(waves, axis=1) * [0.8, 0.5, 0.5, 0.5, 0.8, 0.3] + [0, -0.4, 0.4, 0.6, 0, 0.4]
@@ -64,7 +64,7 @@ def footage(bench: Bench, camera: CameraView) -> Footage:
     return Footage("front", rgb, positions, np.zeros(64, int), np.arange(64), JOINTS, positions, {"film.mp4": "0"})
 
 
-def test_the_mask_shows_the_arm_and_neither_cup_nor_shadow(bench: Bench, camera: CameraView, footage: Footage):
+def test_the_mask_shows_the_arm_and_neither_cup_nor_shadow(bench: Bench, camera: FilmView, footage: Footage):
     points = RobotPoints(bench.model, JOINTS, spacing_m=0.004)
     truth = silhouettes(points, CameraFit(camera, np.zeros(6), 0.0), footage.positions)
     masks = robot_masks(footage.rgb, footage.film)
@@ -77,7 +77,7 @@ def test_the_mask_shows_the_arm_and_neither_cup_nor_shadow(bench: Bench, camera:
     assert shaded.mean() < 0.05
 
 
-def test_a_hidden_camera_is_found_again(bench: Bench, camera: CameraView, footage: Footage, tmp_path: Path):
+def test_a_hidden_camera_is_found_again(bench: Bench, camera: FilmView, footage: Footage, tmp_path: Path):
     search = PoseSearch(starts=1, rounds=40, population=8, refinements=2, evaluations=350)
     twin = calibrate_films(bench, footage, seed=0, search=search)
     assert len(twin.held_out.frames) > 10
@@ -95,7 +95,7 @@ def test_a_hidden_camera_is_found_again(bench: Bench, camera: CameraView, footag
     assert [path.name for path in write_backgrounds(twin, tmp_path / "bg")] == ["front-0.png"]
 
 
-def test_a_view_and_the_camera_of_a_config_agree(camera: CameraView):
+def test_a_view_and_the_camera_of_a_config_agree(camera: FilmView):
     config = CameraConfig(
         "fixed", tuple(camera.position_m), tuple(camera.position_m + 0.5 * camera.axes[:, 2]), camera.fov_deg,
         roll_deg=camera.roll_deg,
@@ -107,7 +107,7 @@ def test_a_view_and_the_camera_of_a_config_agree(camera: CameraView):
 
 
 def test_a_camera_that_is_off_by_a_known_angle_is_off_by_as_many_pixels(
-    bench: Bench, camera: CameraView, footage: Footage
+    bench: Bench, camera: FilmView, footage: Footage
 ):
     points = RobotPoints(bench.model, JOINTS, spacing_m=0.003)
     truth = CameraFit(camera, np.zeros(6), 0.0)
@@ -126,7 +126,7 @@ def test_a_camera_that_is_off_by_a_known_angle_is_off_by_as_many_pixels(
     assert turned.error_interval_px[0] <= turned.error_px <= turned.error_interval_px[1]
 
 
-def test_the_light_is_found_from_the_shadow(bench: Bench, camera: CameraView, footage: Footage):
+def test_the_light_is_found_from_the_shadow(bench: Bench, camera: FilmView, footage: Footage):
     points = RobotPoints(bench.model, JOINTS, spacing_m=0.004)
     fit, rows = CameraFit(camera, np.zeros(6), 0.0), np.arange(0, 64, 8)
     world = points.at(footage.positions[rows])[:, points.moving]

@@ -16,7 +16,7 @@ from scipy.spatial import KDTree
 
 from twinloop.calibrate.footage.moving_mask import RobotMasks
 from twinloop.calibrate.footage.robot_points import RobotPoints
-from twinloop.calibrate.footage.view import CameraView, view_around
+from twinloop.calibrate.footage.view import FilmView, view_around
 from twinloop.signals.regions import distance_to
 
 COARSE_PX, FINE_PX = 64, 160
@@ -60,7 +60,7 @@ class CameraFit:
         cost_px: truncated chamfer distance of the fitted frames, in pixels of the film.
     """
 
-    view: CameraView
+    view: FilmView
     zeros_rad: np.ndarray
     cost_px: float
 
@@ -89,7 +89,7 @@ class _Cost:
         self._sample[:, 0] *= 10 * self.far  # frames lie so far apart that no distance reaches into another one
         self._cached: tuple[bytes, np.ndarray] | None = None
 
-    def robot_masks(self, view: CameraView, zeros_rad: np.ndarray) -> np.ndarray:
+    def robot_masks(self, view: FilmView, zeros_rad: np.ndarray) -> np.ndarray:
         """(f, h, w) pixels of the robot in a view."""
         key = np.round(zeros_rad, 9).tobytes()
         if self._cached is None or self._cached[0] != key:
@@ -102,7 +102,7 @@ class _Cost:
         hits[frame[inside], v[inside], u[inside]] = True
         return hits
 
-    def of(self, view: CameraView, zeros_rad: np.ndarray) -> float:
+    def of(self, view: FilmView, zeros_rad: np.ndarray) -> float:
         """In pixels of the film."""
         hits = self.robot_masks(view, zeros_rad)
         static = 0.0
@@ -167,7 +167,7 @@ def fit_camera(
     coarse = _Cost(points(reach_m / 40), positions, seen, film, width=COARSE_PX, seed=seed)
     none = np.zeros(positions.shape[1])
 
-    def view_of(vector: np.ndarray) -> CameraView:
+    def view_of(vector: np.ndarray) -> FilmView:
         azimuth, elevation, away, right, down, roll, fov = vector[:7]
         return view_around(
             target_m, azimuth_rad=azimuth, elevation_rad=elevation, distance_m=reach_m * np.exp(away),

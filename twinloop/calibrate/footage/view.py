@@ -1,4 +1,4 @@
-"""CameraView: a pinhole camera that is given by where it looks from, and the pixels of points in it."""
+"""FilmView: a pinhole camera that is given by where it looks from, and the pixels of points in it."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ NEAREST_M = 0.02
 
 
 @dataclass(frozen=True)
-class CameraView:
+class FilmView:
     """A camera around a point of interest.
 
     Attributes:
@@ -34,8 +34,8 @@ class CameraView:
         level = _level_axes(self.axes[:, 2])
         return float(np.rad2deg(np.arctan2(self.axes[:, 0] @ level[:, 1], self.axes[:, 0] @ level[:, 0])))
 
-    def resized(self, width: int, height: int) -> "CameraView":
-        return CameraView(self.position_m, self.axes, self.fov_deg, width, height)
+    def resized(self, width: int, height: int) -> "FilmView":
+        return FilmView(self.position_m, self.axes, self.fov_deg, width, height)
 
     def pixels(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """((..., 2) pixels u right and v down, (...) distance along the view) of (..., 3) points."""
@@ -49,7 +49,7 @@ class CameraView:
 def view_around(
     target_m: np.ndarray, *, azimuth_rad: float, elevation_rad: float, distance_m: float, aside: tuple[float, float],
     roll_rad: float, fov_deg: float, width: int, height: int,
-) -> CameraView:  # fmt: skip
+) -> FilmView:  # fmt: skip
     """A view from a direction.
 
     Args:
@@ -67,7 +67,7 @@ def view_around(
     yaw, pitch = np.arctan(aside[0] * half), np.arctan(aside[1] * half)
     turn_yaw = np.array([[np.cos(yaw), 0, -np.sin(yaw)], [0, 1, 0], [np.sin(yaw), 0, np.cos(yaw)]])
     turn_pitch = np.array([[1, 0, 0], [0, np.cos(pitch), -np.sin(pitch)], [0, np.sin(pitch), np.cos(pitch)]])
-    return CameraView(target_m + distance_m * back, axes @ turn_yaw @ turn_pitch, fov_deg, width, height)
+    return FilmView(target_m + distance_m * back, axes @ turn_yaw @ turn_pitch, fov_deg, width, height)
 
 
 def _level_axes(forward: np.ndarray) -> np.ndarray:
