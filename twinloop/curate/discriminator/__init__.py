@@ -1,0 +1,1 @@
+"""Learned filters: curators that score episodes, and the test of simulated against real episodes."""

@@ -1,0 +1,288 @@
+"""FeatureModel: episodes -> standardised features, larger is more implausible.
+
+A frame's residuals are divided by their usual size in the same contact regime. An episode's features are the peak, the
+level and the offset of these residuals in each aspect, the delays, and the amount of motion. Each is compared, channel
+by channel, with its distribution over good episodes: 0 is the median and about 2.3 the 99th percentile.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.curate.discriminator.channel_model import ChannelModel, fit_channel, modelled_features, parts_of
+from twinloop.curate.discriminator.episode_statistics import end_table, episode_tables
+from twinloop.curate.discriminator.frame_residuals import ChannelRanges, FrameResiduals, fit_ranges, frame_residuals
+from twinloop.curate.discriminator.object_motion import regimes
+from twinloop.curate.discriminator.trajectories import Trajectories, is_hand
+
+BLOCK = 64
+FOLDS = 4
+FLOORS = {
+    "object_acceleration": 0.3, "object_speed": 0.02, "energy_gain": 0.005, "moves_untouched": 0.3,
+    "drifts_untouched": 0.02, "free_fall": 1.0, "support_change": 1.0, "quaternion_norm": 1e-3, "turn_rate": 1.0,
+    "turn_change": 1.0, "below_start": 0.002, "rest_height": 0.002, "slips_in_grip": 0.02, "shifts_in_grip": 0.0015, "grip_drift": 0.003, "touch_at_distance": 0.02, "tool_speed": 0.02,
+    "fixture_acceleration": 0.5,
+}  # fmt: skip
+"""Smallest usual size of a residual, in SI units. Objects of other shapes differ by as much."""
+REPEATS_FLOOR, RANGE_FLOOR = 10.0, 0.5
+SIGNED = ("step:", "static:", "velocity_mismatch")
+SMALL = 0.05  # added to a ratio before its logarithm: differences far below the usual size do not matter
+TAIL = 2.33  # standard deviations from median to 99th percentile
+MIN_TAIL = 0.6
+HAND_TOLERANCE = 10.0
+LAG_FLOOR, MATCH_FLOOR, MOTION_FLOOR = 0.15, 0.02, 0.5
+END_FLOOR = 0.01
+REGIMES = 3
+MIN_FRAMES = 200
+
+
+@dataclass(frozen=True)
+class ColumnScale:
+    """Median and tail of each column of a table over good episodes."""
+
+    median: np.ndarray
+    tail: np.ndarray
+
+    def apply(self, values: np.ndarray, *, two_sided: bool) -> np.ndarray:
+        apart = values - self.median
+        apart = np.abs(apart) if two_sided else apart
+        return np.nan_to_num(apart / self.tail, nan=0.0, posinf=1e3, neginf=0.0)
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of n episodes.
+
+    Attributes:
+        names: of the features.
+        values: (n, features).
+        channels: (n, features) name of the worst channel of each.
+        frames: (frames,) largest residual of each frame, in usual sizes.
+        frame_aspect: (frames,) index into `aspects` of that residual.
+    """
+
+    names: tuple[str, ...]
+    values: np.ndarray
+    channels: np.ndarray
+    frames: np.ndarray
+    frame_aspect: np.ndarray
+    aspects: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FeatureModel:
+    """Everything that is fitted on good episodes.
+
+    Attributes:
+        models: one-step and static models of the robot's channels.
+        ranges: ranges of the channels.
+        frame_scales: aspect -> (regimes, columns) usual size of a residual.
+        tables: table -> its scale.
+        ends: task -> scale of the last frame of a success; "" is all tasks together.
+    """
+
+    models: tuple[ChannelModel, ...]
+    ranges: ChannelRanges
+    frame_scales: Mapping[str, np.ndarray]
+    tables: Mapping[str, ColumnScale]
+    ends: Mapping[str, ColumnScale]
+
+    def features(self, trajectories: Trajectories) -> Features:
+        parts = [self._features(block) for block in trajectories.blocks(BLOCK)]
+        return Features(
+            parts[0].names,
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.channels for part in parts]),
+            np.concatenate([part.frames for part in parts]),
+            np.concatenate([part.frame_aspect for part in parts]),
+            parts[0].aspects,
+        )
+
+    def _features(self, trajectories: Trajectories) -> Features:
+        residuals = frame_residuals(trajectories, self.models, self.ranges)
+        scaled = dict(_scaled(trajectories, residuals, self.frame_scales))
+        names: list[str] = []
+        values: list[np.ndarray] = []
+        channels: list[np.ndarray] = []
+        for table, (content, labels, two_sided) in _tables(trajectories, residuals, scaled).items():
+            standard = self.tables[table].apply(content, two_sided=two_sided)
+            worst = standard.argmax(axis=1)
+            names.append(table)
+            values.append(standard[np.arange(len(worst)), worst])
+            channels.append(np.array(labels, object)[worst])
+        label, label_channels = self._label(trajectories)
+        peaks = np.stack([np.abs(part).max(axis=1) for part in scaled.values()])
+        return Features(
+            (*names, "label"),
+            np.stack([*values, label], axis=1),
+            np.stack([*channels, label_channels], axis=1),
+            peaks.max(axis=0),
+            peaks.argmax(axis=0),
+            tuple(scaled),
+        )
+
+    def _label(self, trajectories: Trajectories) -> tuple[np.ndarray, np.ndarray]:
+        """(how far label and end contradict each other, channel): a success must end like one, a failure must not."""
+        content, names = end_table(trajectories)
+        out, channel = np.zeros(len(trajectories)), np.full(len(trajectories), "success", object)
+        if not content.shape[1]:
+            return out, channel
+        for task in set(trajectories.tasks):
+            rows = np.array([name == task for name in trajectories.tasks])
+            scale = self.ends.get(task, self.ends[""])
+            apart = scale.apply(content[rows], two_sided=True)
+            worst = apart.argmax(axis=1)
+            ratio = apart.max(axis=1)
+            wrong = np.where(trajectories.success[rows] == 0, np.maximum(3 * TAIL - ratio, 0) * 2, ratio)
+            out[rows] = np.where(np.isnan(trajectories.success[rows]), 0.0, wrong)
+            channel[rows] = np.where(trajectories.success[rows] == 0, "success", np.array(names, object)[worst])
+        return out, channel
+
+
+def _scaled(
+    trajectories: Trajectories, residuals: FrameResiduals, scales: Mapping[str, np.ndarray]
+) -> Iterator[tuple[str, np.ndarray]]:
+    regime = regimes(trajectories)
+    for aspect, values in residuals.values.items():
+        yield aspect, values / scales[aspect][regime]
+
+
+def _tables(
+    trajectories: Trajectories, residuals: FrameResiduals, scaled: Mapping[str, np.ndarray]
+) -> dict[str, tuple[np.ndarray, tuple[str, ...], bool]]:
+    """Table -> ((n, columns), channel of each column, two-sided)."""
+    tables: dict[str, tuple[np.ndarray, tuple[str, ...], bool]] = {}
+    for aspect, values in scaled.items():
+        size, labels = np.abs(values), residuals.channels[aspect]
+        tables[f"{aspect}|peak"] = np.log(trajectories.worst(size) + SMALL), labels, False
+        tables[f"{aspect}|level"] = np.log(trajectories.mean(size) + SMALL / 5), labels, False
+        if aspect.startswith(SIGNED):
+            tables[f"{aspect}|offset"] = np.log(np.abs(trajectories.mean(values)) + SMALL / 5), labels, False
+    whole = episode_tables(trajectories)
+    for aspect, values in whole.values.items():
+        tables[aspect] = values, whole.channels[aspect], True
+    return tables
+
+
+def _floor(aspect: str) -> float:
+    if aspect.startswith("repeats:"):
+        return REPEATS_FLOOR
+    if aspect.startswith("range:"):
+        return RANGE_FLOOR
+    return FLOORS.get(aspect, 0.0)
+
+
+def _table_floor(table: str) -> float:
+    for prefix, floor in (("lag:", LAG_FLOOR), ("match:", MATCH_FLOOR), ("motion:", MOTION_FLOOR), ("length", 0.5)):
+        if table.startswith(prefix):
+            return floor
+    return MIN_TAIL
+
+
+def fit_feature_model(
+    good: Trajectories, *, rng: np.random.Generator, robust: bool = False
+) -> tuple[FeatureModel, Features]:
+    """Fit on good episodes. Returns the model and the features of these episodes, each from a model without it.
+
+    With `robust` scales come from the middle of the distributions, so that a third of the episodes may be faulty.
+
+    The distribution of features comes from such held-out episodes too, because residuals of episodes that a model was
+    fitted on are too small.
+    """
+    fold = rng.permutation(np.arange(len(good)) % FOLDS)
+    pieces: dict[str, list[np.ndarray]] = {}
+    two_sided: dict[str, bool] = {}
+    tolerance: dict[str, np.ndarray] = {}
+    bare: list[tuple[np.ndarray, FeatureModel]] = []
+    for number in range(FOLDS):
+        inside, outside = good.take(fold != number), good.take(fold == number)
+        model = _fit_bare(inside)
+        for block in outside.blocks(BLOCK):
+            residuals = frame_residuals(block, model.models, model.ranges)
+            scaled = dict(_scaled(block, residuals, model.frame_scales))
+            for table, (content, labels, both) in _tables(block, residuals, scaled).items():
+                pieces.setdefault(table, []).append(content)
+                two_sided[table] = both
+                tolerance[table] = _tolerance(labels)
+        bare.append((np.flatnonzero(fold == number), model))
+    tables = {
+        table: _column_scale(np.concatenate(parts), _table_floor(table) * tolerance[table], two_sided=two_sided[table], robust=robust)
+        for table, parts in pieces.items()
+    }
+    ends = _fit_ends(good)
+    features = [
+        FeatureModel(model.models, model.ranges, model.frame_scales, tables, ends).features(good.take(index))
+        for index, model in bare
+    ]
+    order = np.argsort(np.concatenate([index for index, _ in bare]), kind="stable")
+    final = _fit_bare(good)
+    return FeatureModel(final.models, final.ranges, final.frame_scales, tables, ends), _in_order(features, order)
+
+
+def _in_order(parts: Sequence[Features], order: np.ndarray) -> Features:
+    first = parts[0]
+    return Features(
+        first.names,
+        np.concatenate([part.values for part in parts])[order],
+        np.concatenate([part.channels for part in parts])[order],
+        np.concatenate([part.frames for part in parts]),
+        np.concatenate([part.frame_aspect for part in parts]),
+        first.aspects,
+    )
+
+
+def _fit_bare(good: Trajectories) -> FeatureModel:
+    models = tuple(
+        fit_channel(good, feature, columns, step=step)
+        for feature in modelled_features(good)
+        for columns in parts_of(good, feature)
+        for step in (True, False)
+    )
+    ranges = fit_ranges(good)
+    sizes: dict[str, list[np.ndarray]] = {}
+    regime = []
+    for block in good.blocks(BLOCK):
+        for aspect, values in frame_residuals(block, models, ranges).values.items():
+            sizes.setdefault(aspect, []).append(np.abs(values).astype(np.float32))
+        regime.append(regimes(block))
+    where = np.concatenate(regime)
+    scales = {}
+    for aspect, parts in sizes.items():
+        table = np.concatenate(parts)
+        whole = np.quantile(table, 0.99, axis=0)
+        floor = _floor(aspect) or max(1e-3 * float(np.median(whole)), 1e-6)
+        scales[aspect] = np.stack(
+            [
+                np.maximum(np.quantile(table[where == r], 0.99, axis=0) if (where == r).sum() > MIN_FRAMES else whole, floor)
+                for r in range(REGIMES)
+            ]
+        )  # fmt: skip
+    return FeatureModel(models, ranges, scales, {}, {})
+
+
+def _tolerance(channels: tuple[str, ...]) -> np.ndarray:
+    """(columns,) factor on the smallest tail: fingers close on objects of other sizes in other ways."""
+    return np.array([HAND_TOLERANCE if is_hand(channel.rpartition("/")[2]) else 1.0 for channel in channels])
+
+
+def _column_scale(values: np.ndarray, floor: float | np.ndarray, *, two_sided: bool, robust: bool = False) -> ColumnScale:
+    with np.errstate(all="ignore"):
+        median = np.nan_to_num(np.nanmedian(values, axis=0))
+        apart = np.nan_to_num(np.abs(values - median) if two_sided else values - median)
+        if robust:
+            tail = TAIL / 0.52 * np.quantile(np.abs(apart), 0.4, axis=0)
+        else:
+            tail = np.quantile(apart, 0.99, axis=0)
+    return ColumnScale(median, np.maximum(tail, floor) / TAIL)
+
+
+def _fit_ends(good: Trajectories) -> dict[str, ColumnScale]:
+    content, _ = end_table(good)
+    success = good.success != 0
+    ends = {"": _column_scale(content[success], END_FLOOR, two_sided=True)}
+    for task in set(good.tasks):
+        rows = success & np.array([name == task for name in good.tasks])
+        if rows.sum() >= 20:
+            ends[task] = _column_scale(content[rows], END_FLOOR, two_sided=True)
+    return ends

@@ -1,0 +1,171 @@
+"""Train a curator: fit what is usual on good episodes, train the head against injected faults, choose the threshold."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from twinloop.curate.discriminator.curator import HEAD_UNIT, Curator
+from twinloop.curate.discriminator.faults import FAULTS, SIZES, spliced
+from twinloop.curate.discriminator.feature_model import FeatureModel, Features, fit_feature_model
+from twinloop.curate.discriminator.head import JITTER, fit_head
+from twinloop.curate.discriminator.trajectories import Trajectories, joined
+from twinloop.curate.discriminator.threshold import Threshold, choose_threshold
+from twinloop.errors import UsageError
+
+MIN_EPISODES = 40
+LIMIT_SHARE = 0.995
+MIN_LIMIT = 2.33
+EACH = 8
+"""Episodes of each kind and size of fault that the head is trained on."""
+CORE_SHARE = 0.7
+ROUNDS = 2
+GROW = 1.0
+"""An episode outside the core whose score is at most this far above the core's threshold is good after all."""
+SPLICED = "spliced"
+KINDS = (*FAULTS, SPLICED)
+MIN_SPREAD = 1e-6
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """A curator, the scores of its training episodes from models without them, and the episodes it took as good."""
+
+    curator: Curator
+    held_out: np.ndarray
+    good: np.ndarray
+
+
+def injected(
+    good: Trajectories, kinds: Sequence[str], *, each: int, rng: np.random.Generator, sizes: Sequence[int] = SIZES
+) -> dict[tuple[str, int], Trajectories]:
+    """(kind, size) -> faulty episodes made from good ones; kinds that the schema cannot have are left out."""
+    out = {}
+    for kind in kinds:
+        for size in sizes:
+            made = [_faulty(good, kind, int(index), size, rng) for index in rng.permutation(len(good))[:each]]
+            episodes = [episode for episode in made if episode is not None]
+            if episodes:
+                out[kind, size] = joined(episodes)
+    return out
+
+
+def _faulty(good: Trajectories, kind: str, index: int, size: int, rng: np.random.Generator) -> Trajectories | None:
+    episode = good.take(np.array([index]))
+    if kind == SPLICED:
+        return spliced(episode, good.take(np.array([(index + 1) % len(good)])), rng, size) if len(good) > 1 else None
+    return FAULTS[kind].inject(episode, rng, size)
+
+
+def train_curator(
+    trajectories: Trajectories,
+    *,
+    seed: int,
+    threshold: Threshold = Threshold(),  # noqa: B008
+    kinds: Sequence[str] = KINDS,
+    trusted: bool = False,
+    card: dict[str, Any] | None = None,
+    on_step: Callable[[str, int, int], None] = lambda *_: None,
+) -> TrainingResult:
+    """Train a curator on the episodes of a dataset.
+
+    Args:
+        trajectories: episodes that the checks accepted.
+        seed: of folds and injected faults.
+        threshold: how the threshold is chosen.
+        kinds: kinds of faults that the head is trained against.
+        trusted: all episodes are good. Otherwise up to three in ten may be faulty: the model is fitted on the core of
+            episodes that agree with each other, and then on all that agree with the core.
+        card: what is known about the data, for the curator's card.
+        on_step: called with (what is done, steps done, steps).
+    """
+    if len(trajectories) < MIN_EPISODES:
+        raise UsageError(
+            f"{len(trajectories)} episodes are too few to learn from; a curator needs at least {MIN_EPISODES} that the "
+            "checks accepted"
+        )
+    rng = np.random.default_rng(seed)
+    steps = 2 if trusted else 3 + ROUNDS
+    good = np.ones(len(trajectories), bool)
+    if not trusted:
+        for number in range(ROUNDS):
+            on_step("finding episodes that agree", number, steps)
+            good = _core(trajectories, good, rng)
+        on_step("finding episodes that agree", ROUNDS, steps)
+        first, _ = _train(trajectories.take(good), kinds, threshold, rng)
+        values = first.score(trajectories, duplicates=False).values
+        good |= values <= first.threshold + GROW
+    on_step("fitting the model", steps - 2, steps)
+    curator, held_out = _train(trajectories.take(good), kinds, threshold, rng, card=card)
+    on_step("done", steps, steps)
+    values = curator.score(trajectories, duplicates=False).values
+    values[good] = held_out
+    return TrainingResult(curator, values, good)
+
+
+def _core(trajectories: Trajectories, good: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The share of episodes that agree best with a model of the present core, by robust scales."""
+    model, _ = fit_feature_model(trajectories.take(good), rng=rng, robust=True)
+    worst = model.features(trajectories).values
+    # The worst few aspects together: the very worst one alone varies most among good episodes.
+    size = np.sort(np.log1p(np.maximum(worst, 0)), axis=1)[:, -5:].mean(axis=1)
+    return size <= np.quantile(size, CORE_SHARE)
+
+
+def _train(
+    good: Trajectories,
+    kinds: Sequence[str],
+    threshold: Threshold,
+    rng: np.random.Generator,
+    *,
+    card: dict[str, Any] | None = None,
+) -> tuple[Curator, np.ndarray]:
+    model, features = fit_feature_model(good, rng=rng)
+    limits = np.maximum(np.quantile(features.values, LIMIT_SHARE, axis=0), MIN_LIMIT)
+    ratios = np.clip(features.values, 0, 1e4) / limits
+    faults = injected(good, kinds, each=EACH, rng=rng)
+    table = {key: np.clip(model.features(episodes).values, 0, 1e4) / limits for key, episodes in faults.items()}
+    head = fit_head(ratios, np.concatenate(list(table.values())), rng=rng)
+    varied = ratios * np.exp(JITTER * rng.normal(size=ratios.shape))
+    centre = np.array(
+        [np.quantile(np.log(ratios.max(axis=1)), LIMIT_SHARE), np.quantile(head.logit(varied), LIMIT_SHARE)]
+    )
+    bare = Curator(good.schema, model, limits, head, centre, 0.0)
+    held_out = bare.combine(ratios)
+    faulty = {key: bare.combine(values) for key, values in table.items()}
+    refuse_constant(held_out, np.concatenate(list(faulty.values())))
+    chosen = choose_threshold(held_out, np.concatenate(list(faulty.values())), threshold)
+    found = {kind: np.concatenate([v for (k, _), v in faulty.items() if k == kind]) > chosen.value for kind, _ in faulty}
+    measured = {
+        **(card or {}),
+        "episodes": len(good), "frames": good.frames, "tasks": sorted(set(good.tasks)),
+        "robot": good.schema.robot, "rate_hz": good.schema.rate_hz,
+        "threshold": chosen.value, "threshold_by": chosen.how,
+        "false_rejections": float((held_out > chosen.value).mean()),
+        "found": {kind: float(share.mean()) for kind, share in found.items()},
+        "features": len(limits),
+    }  # fmt: skip
+    return replace(bare, threshold=chosen.value, card=measured), held_out
+
+
+def refuse_constant(good: np.ndarray, faulty: np.ndarray) -> None:
+    """Raise if scores do not vary or do not separate injected faults from good episodes."""
+    spread = float(np.ptp(np.concatenate([good, faulty])))
+    share = auroc(good, faulty)
+    if spread < MIN_SPREAD or share < MIN_AUROC:
+        raise UsageError(
+            f"the curator is constant: its scores lie within {spread:.2g}, and separate injected faults from good "
+            f"episodes with AUROC {share:.2f} (at least {MIN_AUROC} is needed). Do the episodes move at all?"
+        )
+
+
+MIN_AUROC = 0.7
+
+
+def auroc(good: np.ndarray, faulty: np.ndarray) -> float:
+    """Probability that a faulty episode has a higher score than a good one; ties count half."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.concatenate([good, faulty]))[len(good) :]
+    return float((ranks.sum() - len(faulty) * (len(faulty) + 1) / 2) / (len(faulty) * len(good)))

@@ -1,0 +1,160 @@
+"""Trajectories: recorded episodes as arrays, back to back, in the form that a curator reads."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from twinloop.curate.quality.recorded_episode import FINGERS, HANDS
+
+STATE, VELOCITY, EFFORT = "observation.state", "observation.velocity", "observation.effort"
+ACTION, COMMAND, ENVIRONMENT, CONTACT = "action", "command", "observation.environment_state", "contact"
+LABELS = ("phase", "next.reward", "next.success")
+"""Columns that describe an episode's progress. They are compared with its end, not modelled."""
+
+
+def is_hand(element: str) -> bool:
+    """Whether an element belongs to a gripper or a hand, which a held object stops."""
+    name = element.lower()
+    return any(part in name for part in HANDS) or not set(re.split(r"[^a-z]+", name)).isdisjoint(FINGERS)
+
+
+@dataclass(frozen=True)
+class TrajectorySchema:
+    """What a frame holds.
+
+    Attributes:
+        robot: name of the robot.
+        rate_hz: frames per second.
+        elements: feature -> names of its elements.
+        cameras: names of the cameras whose images are compared.
+    """
+
+    robot: str
+    rate_hz: float
+    elements: Mapping[str, tuple[str, ...]]
+    cameras: tuple[str, ...] = ()
+
+    def channel(self, feature: str, index: int) -> str:
+        """Name of one element for messages: `observation.state/joint3`."""
+        return f"{feature}/{self.elements[feature][index]}"
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """Episodes of one schema.
+
+    Attributes:
+        attempts: (n,) number of each episode in its dataset.
+        lengths: (n,) frames of each episode.
+        signals: feature -> (frames, d) float64.
+        success: (n,) 1 for an episode labelled as success, 0 for a failure, NaN without a label.
+        tasks: name of the task of each episode.
+        labels: one of `LABELS` -> (frames,) float64.
+        images: camera -> (frames, k) small version of every image, flattened.
+    """
+
+    schema: TrajectorySchema
+    attempts: np.ndarray
+    lengths: np.ndarray
+    signals: Mapping[str, np.ndarray]
+    success: np.ndarray
+    tasks: tuple[str, ...]
+    labels: Mapping[str, np.ndarray] = field(default_factory=dict)
+    images: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        return np.cumsum(self.lengths, dtype=np.int64) - self.lengths
+
+    @property
+    def frames(self) -> int:
+        return int(self.lengths.sum())
+
+    @cached_property
+    def first_of(self) -> np.ndarray:
+        """(frames,) first frame of each frame's episode."""
+        return np.repeat(self.starts, self.lengths)
+
+    @cached_property
+    def last_of(self) -> np.ndarray:
+        """(frames,) last frame of each frame's episode."""
+        return np.repeat(self.starts + self.lengths - 1, self.lengths)
+
+    def shifted(self, values: np.ndarray, frames: int) -> np.ndarray:
+        """Values `frames` later (earlier if negative). At the ends of an episode its first or last frame is repeated."""
+        return values if frames == 0 else np.take(values, self._rows(frames), axis=0)
+
+    def signal_at(self, feature: str, frames: int) -> np.ndarray:
+        """`shifted` of a signal. Kept, because several models read the same one."""
+        if (feature, frames) not in self._shifted_signals:
+            self._shifted_signals[feature, frames] = self.shifted(self.signals[feature], frames)
+        return self._shifted_signals[feature, frames]
+
+    def _rows(self, frames: int) -> np.ndarray:
+        if frames not in self._shifted_rows:
+            rows = np.arange(self.frames) + frames
+            self._shifted_rows[frames] = np.clip(rows, self.first_of, self.last_of)
+        return self._shifted_rows[frames]
+
+    @cached_property
+    def _shifted_rows(self) -> dict[int, np.ndarray]:
+        return {}
+
+    @cached_property
+    def _shifted_signals(self) -> dict[tuple[str, int], np.ndarray]:
+        return {}
+
+    def worst(self, values: np.ndarray) -> np.ndarray:
+        """(n, ...) maximum of (frames, ...) values in each episode."""
+        return np.maximum.reduceat(values, self.starts, axis=0)
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """(n, ...) mean of (frames, ...) values in each episode."""
+        total = np.add.reduceat(values, self.starts, axis=0)
+        return total / self.lengths.reshape(-1, *[1] * (values.ndim - 1))
+
+    def take(self, episodes: np.ndarray) -> "Trajectories":
+        """The episodes of an index array or mask, in its order."""
+        index = np.flatnonzero(episodes) if np.asarray(episodes).dtype == bool else np.asarray(episodes, int)
+        rows = np.concatenate(
+            [np.arange(self.starts[i], self.starts[i] + self.lengths[i]) for i in index] or [np.zeros(0, int)]
+        )
+        return replace(
+            self,
+            attempts=self.attempts[index],
+            lengths=self.lengths[index],
+            signals={name: values[rows] for name, values in self.signals.items()},
+            success=self.success[index],
+            tasks=tuple(self.tasks[i] for i in index),
+            labels={name: values[rows] for name, values in self.labels.items()},
+            images={name: values[rows] for name, values in self.images.items()},
+        )
+
+    def blocks(self, episodes: int) -> "list[Trajectories]":
+        """The same in blocks of at most so many episodes, to bound the memory of what is computed from them."""
+        if len(self) <= episodes:
+            return [self]
+        return [self.take(np.arange(at, min(at + episodes, len(self)))) for at in range(0, len(self), episodes)]
+
+
+def joined(parts: Sequence[Trajectories]) -> Trajectories:
+    """Several sets of one schema, one after the other."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return Trajectories(
+        schema=first.schema,
+        attempts=np.concatenate([part.attempts for part in parts]),
+        lengths=np.concatenate([part.lengths for part in parts]),
+        signals={name: np.concatenate([part.signals[name] for part in parts]) for name in first.signals},
+        success=np.concatenate([part.success for part in parts]),
+        tasks=tuple(task for part in parts for task in part.tasks),
+        labels={name: np.concatenate([part.labels[name] for part in parts]) for name in first.labels},
+        images={name: np.concatenate([part.images[name] for part in parts]) for name in first.images},
+    )
