@@ -5,14 +5,16 @@ level and the offset of these residuals in each aspect, the delays, and the amou
 by channel, with its distribution over good episodes: 0 is the median and about 2.3 the 99th percentile.
 """
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from twinloop.curate.discriminator.channel_model import ChannelModel, fit_channel, modelled_features, parts_of
 from twinloop.curate.discriminator.episode_statistics import end_table, episode_tables
 from twinloop.curate.discriminator.frame_residuals import ChannelRanges, FrameResiduals, fit_ranges, frame_residuals
+from twinloop.curate.discriminator.images import ImageModel, fit_images
 from twinloop.curate.discriminator.object_motion import regimes
 from twinloop.curate.discriminator.trajectories import Trajectories, is_hand
 
@@ -26,7 +28,8 @@ FLOORS = {
 }  # fmt: skip
 """Smallest usual size of a residual, in SI units. Objects of other shapes differ by as much."""
 REPEATS_FLOOR, RANGE_FLOOR = 10.0, 0.5
-SIGNED = ("step:", "static:", "velocity_mismatch")
+SIGNED = ("step:", "static:", "velocity_mismatch", "image_static:")
+IMAGE_STILL_FLOOR = 0.02
 SMALL = 0.05  # added to a ratio before its logarithm: differences far below the usual size do not matter
 TAIL = 2.33  # standard deviations from median to 99th percentile
 MIN_TAIL = 0.6
@@ -80,6 +83,7 @@ class FeatureModel:
         frame_scales: aspect -> (regimes, columns) usual size of a residual.
         tables: table -> its scale.
         ends: task -> scale of the last frame of a success; "" is all tasks together.
+        images: camera -> model of its images.
     """
 
     models: tuple[ChannelModel, ...]
@@ -87,6 +91,7 @@ class FeatureModel:
     frame_scales: Mapping[str, np.ndarray]
     tables: Mapping[str, ColumnScale]
     ends: Mapping[str, ColumnScale]
+    images: Mapping[str, ImageModel] = field(default_factory=dict)
 
     def features(self, trajectories: Trajectories) -> Features:
         parts = [self._features(block) for block in trajectories.blocks(BLOCK)]
@@ -100,7 +105,7 @@ class FeatureModel:
         )
 
     def _features(self, trajectories: Trajectories) -> Features:
-        residuals = frame_residuals(trajectories, self.models, self.ranges)
+        residuals = frame_residuals(trajectories, self.models, self.ranges, self.images)
         scaled = dict(_scaled(trajectories, residuals, self.frame_scales))
         names: list[str] = []
         values: list[np.ndarray] = []
@@ -170,6 +175,8 @@ def _floor(aspect: str) -> float:
         return REPEATS_FLOOR
     if aspect.startswith("range:"):
         return RANGE_FLOOR
+    if aspect.startswith("image_still:"):
+        return IMAGE_STILL_FLOOR
     return FLOORS.get(aspect, 0.0)
 
 
@@ -199,7 +206,7 @@ def fit_feature_model(
         inside, outside = good.take(fold != number), good.take(fold == number)
         model = _fit_bare(inside)
         for block in outside.blocks(BLOCK):
-            residuals = frame_residuals(block, model.models, model.ranges)
+            residuals = frame_residuals(block, model.models, model.ranges, model.images)
             scaled = dict(_scaled(block, residuals, model.frame_scales))
             for table, (content, labels, both) in _tables(block, residuals, scaled).items():
                 pieces.setdefault(table, []).append(content)
@@ -212,12 +219,12 @@ def fit_feature_model(
     }
     ends = _fit_ends(good)
     features = [
-        FeatureModel(model.models, model.ranges, model.frame_scales, tables, ends).features(good.take(index))
+        replace(model, tables=tables, ends=ends).features(good.take(index))
         for index, model in bare
     ]
     order = np.argsort(np.concatenate([index for index, _ in bare]), kind="stable")
     final = _fit_bare(good)
-    return FeatureModel(final.models, final.ranges, final.frame_scales, tables, ends), _in_order(features, order)
+    return replace(final, tables=tables, ends=ends), _in_order(features, order)
 
 
 def _in_order(parts: Sequence[Features], order: np.ndarray) -> Features:
@@ -239,11 +246,11 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
         for columns in parts_of(good, feature)
         for step in (True, False)
     )
-    ranges = fit_ranges(good)
+    ranges, images = fit_ranges(good), fit_images(good)
     sizes: dict[str, list[np.ndarray]] = {}
     regime = []
     for block in good.blocks(BLOCK):
-        for aspect, values in frame_residuals(block, models, ranges).values.items():
+        for aspect, values in frame_residuals(block, models, ranges, images).values.items():
             sizes.setdefault(aspect, []).append(np.abs(values).astype(np.float32))
         regime.append(regimes(block))
     where = np.concatenate(regime)
@@ -258,7 +265,7 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
                 for r in range(REGIMES)
             ]
         )  # fmt: skip
-    return FeatureModel(models, ranges, scales, {}, {})
+    return FeatureModel(models, ranges, scales, {}, {}, images)
 
 
 def _tolerance(channels: tuple[str, ...]) -> np.ndarray:
@@ -267,7 +274,8 @@ def _tolerance(channels: tuple[str, ...]) -> np.ndarray:
 
 
 def _column_scale(values: np.ndarray, floor: float | np.ndarray, *, two_sided: bool, robust: bool = False) -> ColumnScale:
-    with np.errstate(all="ignore"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a joint that never moves has no delay: all NaN
         median = np.nan_to_num(np.nanmedian(values, axis=0))
         apart = np.nan_to_num(np.abs(values - median) if two_sided else values - median)
         if robust:

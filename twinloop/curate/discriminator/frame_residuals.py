@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.curate.discriminator.channel_model import ChannelModel, modelled_features
+from twinloop.curate.discriminator.images import ImageModel
 from twinloop.curate.discriminator.object_motion import object_motion
 from twinloop.curate.discriminator.trajectories import CONTACT, STATE, VELOCITY, Trajectories
 
@@ -35,7 +36,10 @@ def fit_ranges(trajectories: Trajectories) -> ChannelRanges:
 
 
 def frame_residuals(
-    trajectories: Trajectories, models: Sequence[ChannelModel], ranges: ChannelRanges
+    trajectories: Trajectories,
+    models: Sequence[ChannelModel],
+    ranges: ChannelRanges,
+    images: Mapping[str, ImageModel],
 ) -> FrameResiduals:
     schema, shifted = trajectories.schema, trajectories.shifted
     motion = object_motion(trajectories)
@@ -68,6 +72,9 @@ def frame_residuals(
             inner = (trajectories.first_of < np.arange(len(slope))) & (np.arange(len(slope)) < trajectories.last_of)
             mean = (shifted(speed, -1) + 2 * speed + shifted(speed, 1)) / 4
             add("velocity_mismatch", (slope - mean) * inner[:, None], VELOCITY)
+    for camera, model in images.items():
+        for aspect, residual in model.residuals(trajectories, camera).items():
+            values[aspect], channels[aspect] = residual, (camera,) * residual.shape[1]
     return FrameResiduals(values, channels)
 
 
