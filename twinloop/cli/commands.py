@@ -19,6 +19,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "coverage": "show thin regions of the draws, rare instructions, duplicates and novel episodes of a dataset",
         "report": "write the HTML report of a dataset",
         "view": "write a Rerun recording of a stored episode: cameras, labels, 3-D scene, signals",
+        "curate": "score episodes with a learned filter: implausible ones, copies, what gives simulation away",
         "compare": "compare two datasets: schema, rates, distributions, tracking, delay, noise, images",
         "export-control": "write control videos of an episode (edges, depth, masks, blur) for world models",
         "verify": "recompute every digest and name damaged files",

@@ -47,6 +47,7 @@ examples:
   twinloop generate cell.yaml --episodes 500
   twinloop generate cell.yaml --episodes 500 --seed 7 --out datasets/cell-7 --workers 4
   twinloop generate cell.yaml --keep-rejected --json
+  twinloop generate cell.yaml --curator curation/cell               # with a learned filter: see twinloop curate
   twinloop generate --task stack --robot xarm7
   twinloop generate --tasks stack,put_in_drawer --episodes 1000     # one dataset with both, in equal shares
   twinloop generate --tasks all --robots all --episodes 10000       # a dataset per robot
@@ -90,6 +91,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep-rejected",
         action="store_true",
         help="also store the frames of rejected episodes",
+    )
+    parser.add_argument(
+        "--curator",
+        type=Path,
+        metavar="FILE",
+        help="also reject episodes that this curator finds implausible (see twinloop curate)",
     )
 
 
@@ -172,6 +179,7 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             episodes=args.episodes,
             workers=args.workers,
             keep_rejected=args.keep_rejected,
+            curator=args.curator,
             executor=executor_of(args.executor, args.address),
             engine=engine_of(args),
             on_progress=lambda progress: show(_as_progress(progress)),

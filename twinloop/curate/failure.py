@@ -110,3 +110,14 @@ def _out_of_time(episodes: Episodes, twin: Twin) -> np.ndarray:
 def _places(episodes: Episodes) -> np.ndarray:
     """(frames,) number of each frame in its episode, starting at 1, so that 0 can mean never."""
     return np.arange(len(episodes.tape)) - np.repeat(episodes.starts, episodes.lengths) + 1
+
+
+def last_phases(episodes: Episodes, twin: Twin) -> list[str]:
+    """Name of the phase in which each episode ended."""
+    names = twin.task.phase_names
+    phase = episodes["phase"][:, 0]
+    ends = np.maximum(episodes.starts + episodes.lengths - 1, 0)
+    return [
+        names[int(phase[end])] if length and np.isfinite(phase[end]) else ""
+        for end, length in zip(ends, episodes.lengths, strict=True)
+    ]

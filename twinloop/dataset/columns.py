@@ -54,6 +54,7 @@ EPISODE_COLUMNS = (
     EpisodeColumn("duration_s", FLOAT, "sim, real", "simulated or recorded time"),
     EpisodeColumn("last_phase", TEXT, "sim, real", "the phase in which the episode ended"),
     EpisodeColumn("failure", TEXT, "sim, real", "name of the failure; empty for a success"),
+    EpisodeColumn("curator_reason", TEXT, "sim", "what a curator found worst in the episode; only with a curator"),
     EpisodeColumn("version/", TEXT, "sim, real", "version of a package that decides the bytes"),
     EpisodeColumn("robot_id", TEXT, "real", "which robot, or the name of the ingested recordings"),
     EpisodeColumn("robot/", None, "real", "serial number, firmware and fingerprint of the robot; is it simulated"),

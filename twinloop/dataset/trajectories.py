@@ -3,21 +3,24 @@
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 
+from twinloop.curate.discriminator.images import thumbnails
 from twinloop.curate.discriminator.trajectories import LABELS, Trajectories, TrajectorySchema
 from twinloop.dataset.header import Header
 from twinloop.dataset.parquet import to_numpy
 from twinloop.dataset.reader import Dataset
-from twinloop.observe.recording import Feature
+from twinloop.observe.recording import Feature, Recording
 
 NOT_MEASURED = ("phase", "subtask_index", "timing")
 ABSENT = "clean."
 
 
-def trajectory_schema(header: Header) -> TrajectorySchema:
-    """The schema of a dataset's trajectories: all measured and commanded numbers."""
+def trajectory_schema(header: Header, *, images: bool = False) -> TrajectorySchema:
+    """The schema of a dataset's trajectories: all measured and commanded numbers, and with `images` the cameras."""
     elements = {feature.name: _names(feature) for feature in header.columns if is_signal(feature)}
-    return TrajectorySchema(header.robot, float(header.fps), elements)
+    cameras = tuple(feature.name for feature in header.pictures if feature.dtype == "video") if images else ()
+    return TrajectorySchema(header.robot, float(header.fps), elements, cameras)
 
 
 def is_signal(feature: Feature) -> bool:
@@ -32,9 +35,9 @@ def _names(feature: Feature) -> tuple[str, ...]:
     return feature.names or tuple(str(index) for index in range(feature.shape[0]))
 
 
-def read_trajectories(dataset: Dataset) -> Iterator[Trajectories]:
-    """The stored episodes of each shard that has any."""
-    schema = trajectory_schema(dataset.header)
+def read_trajectories(dataset: Dataset, *, images: bool = False) -> Iterator[Trajectories]:
+    """The stored episodes of each shard that has any. With `images` the videos are decoded too."""
+    schema = trajectory_schema(dataset.header, images=images)
     present = {feature.name for feature in dataset.header.columns}
     labels = [name for name in LABELS if name in present]
     for entry in dataset.entries:
@@ -55,9 +58,35 @@ def read_trajectories(dataset: Dataset) -> Iterator[Trajectories]:
             success=to_numpy(attempts["success"])[stored].astype(float),
             tasks=tuple(np.array(_tasks(attempts), object)[stored]),
             labels={name: to_numpy(table[name]).reshape(count).astype(np.float64) for name in labels},
+            images={camera: _thumbnails(dataset, camera, attempts, stored) for camera in schema.cameras},
         )  # fmt: skip
 
 
-def _tasks(attempts) -> list[str]:
+def trajectories_of(recording: Recording, header_of: tuple[str, float], success: np.ndarray, task: str) -> Trajectories:
+    """The trajectories of a recording that is not stored yet, without images. header_of: (robot, frames per second)."""
+    elements = {feature.name: _names(feature) for feature in recording.features if is_signal(feature)}
+    count = recording.total_frames
+    kept = recording.lengths > 0
+    return Trajectories(
+        schema=TrajectorySchema(header_of[0], float(header_of[1]), elements),
+        attempts=recording.attempts[kept],
+        lengths=recording.lengths[kept],
+        signals={name: recording.frames[name].reshape(count, -1).astype(np.float64) for name in elements},
+        success=success[kept].astype(float),
+        tasks=(task,) * int(kept.sum()),
+        labels={
+            name: recording.frames[name].reshape(count).astype(np.float64)
+            for name in LABELS
+            if name in recording.frames
+        },
+    )
+
+
+def _thumbnails(dataset: Dataset, camera: str, attempts: pa.Table, stored: np.ndarray) -> np.ndarray:
+    numbers = to_numpy(attempts["attempt"])[stored]
+    return np.concatenate([thumbnails(dataset.pictures(None, camera, attempt=int(number))) for number in numbers])
+
+
+def _tasks(attempts: pa.Table) -> list[str]:
     column = "task_name" if "task_name" in attempts.column_names else "task"
     return attempts[column].to_pylist()

@@ -2,24 +2,27 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from twinloop.curate.discriminator.curator import refuse_misfit
+from twinloop.curate.discriminator.curator_file import curator_from_bytes, curator_version, read_curator
 from twinloop.dataset import DatasetWriter, Header
 from twinloop.dataset.disk_space import disk_space_needed
 from twinloop.dataset.progress import GenerateClock, GenerateProgress
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.writer import RemoteWriter
+from twinloop.dataset.trajectories import trajectory_schema
 from twinloop.dataset.versions import versions
 from twinloop.errors import UsageError
 from twinloop.fleet.capacity import default_workers, refuse_together, width_of
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
-from twinloop.pipeline.produce import GenerateJob, Store, phases_of, produce, subtasks_of
+from twinloop.pipeline.produce import GenerateJob, Store, produce
 from twinloop.run.config import MOST_EPISODES, RunConfig
 from twinloop.run.plugin_versions import plugin_versions_of
-from twinloop.run.several_tasks import refuse_labels_of_several_tasks
+from twinloop.run.several_tasks import phases_of, refuse_labels_of_several_tasks, subtasks_of
 from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
@@ -41,6 +44,7 @@ def generate(
     episodes: int | None = None,
     workers: int | None = None,
     keep_rejected: bool = False,
+    curator: Path | None = None,
     executor: Executor = LOCAL,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_progress: Callable[[GenerateProgress], None] = lambda _: None,
@@ -56,6 +60,7 @@ def generate(
         episodes: by default the config's parallel_envs * episodes_per_env.
         workers: processes; one per core by default.
         keep_rejected: store the frames of rejected episodes too.
+        curator: file of a curator that judges the episodes which the checks accept. It is part of the digest.
         engine: must be the engine that the dataset was begun with.
         on_committed: called with the number of workers when all shards are committed, before the export.
     """
@@ -64,6 +69,10 @@ def generate(
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
     refuse_together(engine, executor)
     header = header_of(config, out.name, total, keep_rejected, engine=engine)
+    judged_by = None if curator is None else read_curator(curator)
+    if judged_by is not None:
+        refuse_misfit(curator_from_bytes(judged_by, where=str(curator)), trajectory_schema(header))
+        header = replace(header, versions={**header.versions, **curator_version(judged_by)})
     with _writer(out, header, config.to_yaml()) as writer:
         missing = writer.missing()
         workers = max(1, min(workers or default_workers(engine, executor), len(missing))) if missing else 1
@@ -78,6 +87,7 @@ def generate(
             engine=engine,
             versions=tuple(sorted(writer.header.versions.items())),
             store=Store(writer.path, writer.identity) if isinstance(writer, RemoteWriter) else None,
+            curator=judged_by,
         )
         for _, draft in executor.run(produce, job, missing, workers=workers):
             writer.commit(draft)

@@ -12,8 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from twinloop.curate.discriminator.curator import Curator
+from twinloop.curate.discriminator.curator_file import curator_from_bytes, curator_version
+from twinloop.curate.failure import last_phases
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
+from twinloop.dataset.curator_verdicts import judge_with_curator
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.publish import publish
 from twinloop.dataset.versions import versions
@@ -24,6 +28,7 @@ from twinloop.observe.renderer import Renderer
 from twinloop.randomize.draw import EpisodeRange
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.plugin_versions import plugin_versions_of
+from twinloop.run.several_tasks import subtasks_of
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.engine import EngineConfig, make_engine
@@ -56,6 +61,9 @@ class GenerateJob:
 
     store: Store | None = None
     """None: shards stay in `scratch` and the driver commits them."""
+
+    curator: bytes | None = None
+    """Content of a curator's file, which judges the episodes that the checks accept."""
 
 
 def produce(job: GenerateJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
@@ -91,10 +99,11 @@ class Producer:
         installed = versions(
             picture_features(config.cameras, self._twin), films=bool(config.cameras), engine=job.engine
         )
-        installed |= plugin_versions_of(run)
+        installed |= plugin_versions_of(run) | curator_version(job.curator)
         refuse_other_versions(job.versions, installed, otherwise="their shards would not form one dataset")
         engine = make_engine(job.engine, self._twin.model, width=job.width)
         self._cell = Cell(self._twin, width=job.width, engine=engine)
+        self._curator = None if job.curator is None else curator_from_bytes(job.curator, where="--curator")
 
     def produce(self, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
         blocks = (self._sampler.draw(first, stop) for first, stop in ranges)
@@ -106,11 +115,18 @@ class Producer:
             ):
                 attempts = episodes.draws.attempts
                 first, stop = int(attempts[0]), int(attempts[-1]) + 1
-                yield (first, stop), _write(episodes, self._run, self._config, self._twin, self._job, self._renderer)
+                parts = self._run, self._config, self._twin, self._job, self._renderer, self._curator
+                yield (first, stop), _write(episodes, *parts)
 
 
 def _write(
-    episodes: Episodes, run: RunConfig, config: RunConfig, twin: Twin, job: GenerateJob, renderer: Renderer | None
+    episodes: Episodes,
+    run: RunConfig,
+    config: RunConfig,
+    twin: Twin,
+    job: GenerateJob,
+    renderer: Renderer | None,
+    curator: Curator | None,
 ) -> ShardDraft:
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     if renderer is not None:
@@ -121,11 +137,12 @@ def _write(
         )
     recording = replace(recording, frames=_numbered_in_run(recording.frames, run, config))
     verdicts = judge(episodes, twin, config.curate)
+    verdicts, curated = judge_with_curator(verdicts, curator, recording, episodes.success, twin)
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
     attempts = episodes.draws.attempts
     count = len(attempts)
     made_with = versions(recording.features, films=renderer is not None, engine=job.engine)
-    made_with |= plugin_versions_of(run)
+    made_with |= plugin_versions_of(run) | curator_version(job.curator)
     columns = {
         "attempt": attempts,
         "task": recording.tasks,
@@ -139,8 +156,9 @@ def _write(
         "slots": [json.dumps(words, sort_keys=True) for _, words in twin.spoken(episodes.draws.values)],
         "duration_s": episodes.lengths * twin.control_period_s,
         "retries": episodes.retries,
-        "last_phase": _last_phases(episodes, twin),
+        "last_phase": last_phases(episodes, twin),
         "failure": verdicts.failures,
+        **curated,
         **{f"version/{name}": [version] * count for name, version in made_with.items()},
         **calibration_columns(config.cameras, episodes.draws),
         **{f"draw/{column}": episodes.draws.values[column] for column in episodes.draws.varied},
@@ -153,30 +171,6 @@ def _write(
     if job.store is not None:
         publish(job.store.remote, job.store.identity, draft)
     return draft
-
-
-def _last_phases(episodes: Episodes, twin: Twin) -> list[str]:
-    """Name of the phase in which each episode ended."""
-    names = twin.task.phase_names
-    phase = episodes["phase"][:, 0]
-    ends = np.maximum(episodes.starts + episodes.lengths - 1, 0)
-    return [
-        names[int(phase[end])] if length and np.isfinite(phase[end]) else ""
-        for end, length in zip(ends, episodes.lengths, strict=True)
-    ]
-
-
-def phases_of(run: RunConfig) -> tuple[str, ...]:
-    """Names of the phases of all tasks of a run, in the numbering of its dataset."""
-    tasks = [config.scene.world for config in run.by_task.values()]
-    if len(tasks) == 1:
-        return tasks[0].phase_names
-    return tuple(f"{task.name}: {name}" for task in tasks for name in task.phase_names)
-
-
-def subtasks_of(run: RunConfig) -> tuple[str, ...]:
-    """The sub-tasks of all tasks of a run in words, in the numbering of its dataset."""
-    return tuple(dict.fromkeys(text for config in run.by_task.values() for text in twin_of(config).subtasks))
 
 
 def _numbered_in_run(frames: Mapping[str, np.ndarray], run: RunConfig, config: RunConfig) -> dict[str, np.ndarray]:

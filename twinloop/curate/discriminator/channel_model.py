@@ -5,17 +5,25 @@ model: it notices jumps, frozen values and noise. The *static* model reads the o
 wrong signs, swapped joints and shifted clocks, which the feature's own past would explain away.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
 from twinloop.curate.discriminator.trajectories import (
-    ACTION, COMMAND, CONTACT, ENVIRONMENT, STATE, Trajectories, is_hand,
+    ACTION,
+    COMMAND,
+    CONTACT,
+    ENVIRONMENT,
+    STATE,
+    Trajectories,
+    is_hand,
 )  # fmt: skip
 
 LAGS = (-6, -3, -2, -1, 0, 1, 2)
 OWN_LAGS = (-1, -2)
-RIDGE = 1e-6
+RIDGE = 1e-5
 CONTACT_N = 1.0
 
 
@@ -28,35 +36,45 @@ class ChannelModel:
         columns: its elements that the model describes: the arm or the hand. Objects of other sizes stop the fingers
             elsewhere, so the arm's model does not read the hand.
         step: reads the feature's own past too.
-        centre, scale: of the inputs.
-        weights: (inputs + 1, d); the last row is the constant.
+        weights: (inputs + 1, columns); the last row is the constant.
     """
 
     feature: str
     columns: tuple[int, ...]
     step: bool
-    centre: np.ndarray
-    scale: np.ndarray
     weights: np.ndarray
 
-    def residual(self, trajectories: Trajectories) -> np.ndarray:
-        """(frames, columns) measured minus predicted."""
-        inputs = inputs_of(trajectories, self.feature, self.columns, step=self.step)
-        predicted = ((inputs - self.centre) / self.scale) @ self.weights[:-1] + self.weights[-1]
-        return trajectories.signals[self.feature][:, self.columns] - predicted
+
+def channel_residuals(
+    trajectories: Trajectories, models: Sequence[ChannelModel]
+) -> Iterator[tuple[ChannelModel, np.ndarray]]:
+    """Each model with its (frames, columns) residuals: measured minus predicted."""
+    for (feature, columns), group in groupby(models, key=lambda model: (model.feature, model.columns)):
+        others, past = inputs_of(trajectories, feature, columns), own_past(trajectories, feature, columns)
+        target = trajectories.signals[feature][:, columns]
+        for model in group:
+            width = others.shape[1]
+            predicted = others @ model.weights[:width] + model.weights[-1]
+            if model.step:
+                predicted += past @ model.weights[width:-1]
+            yield model, target - predicted
 
 
-def fit_channel(trajectories: Trajectories, feature: str, columns: tuple[int, ...], *, step: bool) -> ChannelModel:
-    inputs = inputs_of(trajectories, feature, columns, step=step)
+def fit_channel(trajectories: Trajectories, feature: str, columns: tuple[int, ...]) -> tuple[ChannelModel, ...]:
+    """The step model and the static model of one part of a feature."""
     target = trajectories.signals[feature][:, columns]
-    centre, scale = inputs.mean(axis=0), inputs.std(axis=0)
+    others, past = inputs_of(trajectories, feature, columns), own_past(trajectories, feature, columns)
+    whole = np.concatenate([others, past], axis=1)
+    centre, scale = whole.mean(axis=0), whole.std(axis=0)
     scale = np.where(scale > 1e-9, scale, 1.0)
-    table = (inputs - centre) / scale
-    mean = target.mean(axis=0)
-    gram = table.T @ table
+    table, mean = (whole - centre) / scale, target.mean(axis=0)
+    gram, moment = table.T @ table, table.T @ (target - mean)
     gram[np.diag_indices_from(gram)] += RIDGE * len(table)
-    weights = np.linalg.solve(gram, table.T @ (target - mean))
-    return ChannelModel(feature, columns, step, centre, scale, np.vstack([weights, mean]))
+    models = []
+    for width, step in ((whole.shape[1], True), (others.shape[1], False)):
+        weights = np.linalg.solve(gram[:width, :width], moment[:width]) / scale[:width, None]
+        models.append(ChannelModel(feature, columns, step, np.vstack([weights, mean - centre[:width] @ weights])))
+    return tuple(models)
 
 
 def modelled_features(trajectories: Trajectories) -> tuple[str, ...]:
@@ -74,8 +92,12 @@ def parts_of(trajectories: Trajectories, feature: str) -> tuple[tuple[int, ...],
     return tuple(part for part in (arm, hand) if part)
 
 
-def inputs_of(trajectories: Trajectories, feature: str, columns: tuple[int, ...], *, step: bool) -> np.ndarray:
-    """(frames, inputs): the same part of the other features around each frame, and with `step` the own past."""
+def own_past(trajectories: Trajectories, feature: str, columns: tuple[int, ...]) -> np.ndarray:
+    return np.concatenate([trajectories.signal_at(feature, lag)[:, columns] for lag in OWN_LAGS], axis=1)
+
+
+def inputs_of(trajectories: Trajectories, feature: str, columns: tuple[int, ...]) -> np.ndarray:
+    """(frames, inputs): the same part of the other features around each frame."""
     elements = trajectories.schema.elements
     hand = is_hand(elements[feature][columns[0]])
     parts = [np.zeros((trajectories.frames, 1))]
@@ -91,6 +113,4 @@ def inputs_of(trajectories: Trajectories, feature: str, columns: tuple[int, ...]
             parts += [wave(times * values) for times in (1, 2) for wave in (np.sin, np.cos)]
     if CONTACT in trajectories.signals:
         parts += [np.tanh(trajectories.signal_at(CONTACT, lag) / CONTACT_N) for lag in (-1, 0, 1)]
-    if step:
-        parts += [trajectories.signal_at(feature, lag)[:, columns] for lag in OWN_LAGS]
     return np.concatenate(parts, axis=1)

@@ -151,7 +151,7 @@ def _worst_frames(frames: np.ndarray, trajectories: Trajectories) -> np.ndarray:
 
 
 def refuse_misfit(curator: Curator, schema: TrajectorySchema) -> None:
-    """Raise if a curator was trained for another robot, rate or schema."""
+    """Raise if a curator was trained for another robot, rate or schema. Cameras may be missing."""
     own = curator.schema
     if own.robot != schema.robot:
         raise UsageError(
@@ -175,6 +175,3 @@ def refuse_misfit(curator: Curator, schema: TrajectorySchema) -> None:
                 f"the curator reads {feature!r} with the elements {', '.join(names)}; the episodes have {given}. "
                 "Train one on episodes of this schema"
             )
-    missing = sorted(set(own.cameras) - set(schema.cameras))
-    if missing:
-        raise UsageError(f"the curator compares images of {', '.join(missing)}, which the episodes do not have")

@@ -28,10 +28,13 @@ DESCRIPTION = "description"
 
 def save_curator(curator: Curator, folder: Path) -> Curator:
     """Write a curator to `folder`/curator.npz. Returns it with the digest of the file."""
-    arrays: dict[str, np.ndarray] = {"limits": curator.limits, "weights": curator.head.weights, "centre": curator.centre}
+    arrays: dict[str, np.ndarray] = {
+        "limits": curator.limits,
+        "weights": curator.head.weights,
+        "centre": curator.centre,
+    }
     for number, model in enumerate(curator.model.models):
-        for part in ("centre", "scale", "weights"):
-            arrays[f"models/{number}/{part}"] = getattr(model, part)
+        arrays[f"models/{number}/weights"] = model.weights
     for name, values in curator.model.ranges.ends.items():
         arrays[f"ranges/{name}"] = np.asarray(values)
     for name, values in curator.model.frame_scales.items():
@@ -63,15 +66,29 @@ def save_curator(curator: Curator, folder: Path) -> Curator:
     return replace(curator, digest=hashlib.sha256(buffer.getvalue()).hexdigest())
 
 
-def load_curator(path: Path) -> Curator:
-    """Read a curator from its file, or from the folder that holds it."""
+def curator_version(data: bytes | None) -> dict[str, str]:
+    """The entry of a curator among the versions of a dataset, empty for None."""
+    return {} if data is None else {"curator": hashlib.sha256(data).hexdigest()[:16]}
+
+
+def read_curator(path: Path) -> bytes:
+    """The content of a curator's file, given as the file or as the folder that holds it."""
     file = path / FILE if path.is_dir() else path
     if not file.is_file():
         raise UsageError(
             f"{path}: there is no curator; a folder with {FILE}, or that file, was expected. "
             "Train one: twinloop curate DATASET --out DIR"
         )
-    data = read_bounded(file, MOST_BYTES)
+    return read_bounded(file, MOST_BYTES)
+
+
+def load_curator(path: Path) -> Curator:
+    """Read a curator from its file, or from the folder that holds it."""
+    return curator_from_bytes(read_curator(path), where=str(path))
+
+
+def curator_from_bytes(data: bytes, *, where: str) -> Curator:
+    """Read a curator from the content of its file; `where` names the file in messages."""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -80,17 +97,14 @@ def load_curator(path: Path) -> Curator:
             raise ValueError(f"has format {description['format']}; this version reads {FORMAT}")
         curator = _curator(arrays, description)
     except (ValueError, KeyError, TypeError, IndexError, OSError, zipfile.BadZipFile) as error:
-        raise CorruptError(f"{file}: is not a curator ({error!s:.200}). Train it again") from None
+        raise CorruptError(f"{where}: is not a curator ({error!s:.200}). Train it again") from None
     return replace(curator, digest=hashlib.sha256(data).hexdigest())
 
 
 def _curator(arrays: dict[str, np.ndarray], description: dict[str, Any]) -> Curator:
     schema = description["schema"]
     models = tuple(
-        ChannelModel(
-            str(feature), tuple(int(column) for column in columns), bool(step), arrays[f"models/{number}/centre"],
-            arrays[f"models/{number}/scale"], arrays[f"models/{number}/weights"],
-        )
+        ChannelModel(str(feature), tuple(map(int, columns)), bool(step), arrays[f"models/{number}/weights"])
         for number, (feature, columns, step) in enumerate(description["models"])
     )  # fmt: skip
     cameras = tuple(str(camera) for camera in schema["cameras"])

@@ -24,8 +24,14 @@ def fingerprints(trajectories: Trajectories) -> np.ndarray:
     """(n, k) each signal at a few points of the episode, from its start to its end."""
     place = np.linspace(0, 1, POINTS)
     rows = trajectories.starts[:, None] + np.round(place * (trajectories.lengths[:, None] - 1)).astype(int)
-    parts = [values[rows].reshape(len(rows), -1) for values in trajectories.signals.values()]
-    return np.concatenate([*parts, trajectories.lengths[:, None].astype(float)], axis=1)
+    parts = []
+    for values in trajectories.signals.values():
+        table = values[rows]
+        # Elements that hardly vary between episodes must not decide by their noise.
+        spread = table.std(axis=(0, 1))
+        parts.append((table / np.maximum(spread, max(0.05 * float(spread.max()), 1e-9))).reshape(len(rows), -1))
+    lengths = trajectories.lengths[:, None] / max(float(trajectories.lengths.std()), 1.0)
+    return np.concatenate([*parts, lengths], axis=1)
 
 
 def copies_in(prints: np.ndarray) -> Copies:
@@ -36,19 +42,16 @@ def copies_in(prints: np.ndarray) -> Copies:
         return none
     from scipy.spatial import cKDTree
 
-    spread = prints.std(axis=0)
-    used = prints[:, spread > 1e-9] / spread[spread > 1e-9]
-    if not used.shape[1]:
-        return none
-    tree = cKDTree(used)
-    distance, neighbour = tree.query(used, k=2)
-    apart = distance[:, 1]
-    usual = float(np.median(apart)) if count >= MIN_EPISODES else float(np.sqrt(2 * used.shape[1]))
+    tree = cKDTree(prints)
+    apart = tree.query(prints, k=2)[0][:, 1]
+    usual = float(np.median(apart)) if count >= MIN_EPISODES else 1.0
     limit = max(NEAR_SHARE * usual, 1e-9)
     original, nearness = np.full(count, -1), np.zeros(count)
     for group in tree.query_pairs(limit, output_type="ndarray"):
         early, late = int(group.min()), int(group.max())
         if original[late] < 0 or early < original[late]:
             original[late] = early
-        nearness[late] = max(nearness[late], 1 + np.log(limit / max(float(np.linalg.norm(used[early] - used[late])), 1e-12)))
+        nearness[late] = max(
+            nearness[late], 1 + np.log(limit / max(float(np.linalg.norm(prints[early] - prints[late])), 1e-12))
+        )
     return Copies(original, nearness)

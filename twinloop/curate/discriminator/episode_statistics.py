@@ -8,7 +8,14 @@ from twinloop.curate.discriminator.channel_model import modelled_features
 from twinloop.curate.discriminator.object_motion import finger_columns, poses_of
 from twinloop.curate.discriminator.tool_frames import tool_frames
 from twinloop.curate.discriminator.trajectories import (
-    ACTION, COMMAND, CONTACT, EFFORT, ENVIRONMENT, STATE, VELOCITY, Trajectories,
+    ACTION,
+    COMMAND,
+    CONTACT,
+    EFFORT,
+    ENVIRONMENT,
+    STATE,
+    VELOCITY,
+    Trajectories,
 )  # fmt: skip
 
 SHIFTS = tuple(range(-4, 9))

@@ -11,7 +11,15 @@ import numpy as np
 
 from twinloop.curate.discriminator.object_motion import Pose, poses_of, touching
 from twinloop.curate.discriminator.trajectories import (
-    ACTION, COMMAND, CONTACT, EFFORT, ENVIRONMENT, STATE, VELOCITY, Trajectories, joined,
+    ACTION,
+    COMMAND,
+    CONTACT,
+    EFFORT,
+    ENVIRONMENT,
+    STATE,
+    VELOCITY,
+    Trajectories,
+    joined,
 )  # fmt: skip
 
 Inject = Callable[[Trajectories, np.random.Generator, int], Trajectories | None]
@@ -166,8 +174,8 @@ def energy_from_nothing(episode: Trajectories, rng: np.random.Generator, size: i
     heading /= np.linalg.norm(heading)
     values[start : start + rows, thing.position] += heading * speed * np.arange(rows)[:, None] / episode.schema.rate_hz
     if start + rows < episode.frames:
-        values[start + rows :, thing.position] += values[start + rows - 1, thing.position] - (
-            episode.signals[ENVIRONMENT][start + rows - 1, thing.position]
+        values[start + rows :, thing.position] += (
+            values[start + rows - 1, thing.position] - (episode.signals[ENVIRONMENT][start + rows - 1, thing.position])
         )
     return with_signal(episode, ENVIRONMENT, values)
 
@@ -194,8 +202,10 @@ def wrong_gravity(episode: Trajectories, rng: np.random.Generator, size: int) ->
     arm = slice(0, values.shape[1] - 1)
     load = values[:, arm]
     still = np.abs(load - load.mean(axis=0)).mean(axis=0)
-    values[:, arm] += (0.25, 0.5, 1.0)[size] * float(rng.choice([-1, 1])) * (
-        load.mean(axis=0) + still * np.sin(episode.signals[STATE][:, arm])
+    values[:, arm] += (
+        (0.25, 0.5, 1.0)[size]
+        * float(rng.choice([-1, 1]))
+        * (load.mean(axis=0) + still * np.sin(episode.signals[STATE][:, arm]))
     )
     return with_signal(episode, EFFORT, values)
 
@@ -212,7 +222,7 @@ def duplicated(episode: Trajectories, rng: np.random.Generator, size: int) -> Tr
     )
 
 
-def mislabelled_success(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+def mislabelled_success(episode: Trajectories, _rng: np.random.Generator, size: int) -> Trajectories | None:
     """The label says success, but the episode ends before the task is done. Or a success is labelled as a failure."""
     if not poses_of(episode.schema):
         return None
@@ -321,7 +331,7 @@ def repeated_rows(episode: Trajectories, rng: np.random.Generator, size: int) ->
     return with_rows(episode, index)
 
 
-def floating_object(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+def floating_object(episode: Trajectories, _rng: np.random.Generator, size: int) -> Trajectories | None:
     """A released thing stays in the air."""
     thing, held = moved_thing(episode), _held_rows(episode)
     if thing is None or not len(held) or held[-1] > episode.frames - 4:

@@ -19,12 +19,13 @@ from twinloop.curate.discriminator.object_motion import regimes
 from twinloop.curate.discriminator.trajectories import Trajectories, is_hand
 
 BLOCK = 64
-FOLDS = 4
+FOLDS, ROBUST_FOLDS = 3, 2
+MODEL_EPISODES = 96
 FLOORS = {
     "object_acceleration": 0.3, "object_speed": 0.02, "energy_gain": 0.005, "moves_untouched": 0.3,
     "drifts_untouched": 0.02, "free_fall": 1.0, "support_change": 1.0, "quaternion_norm": 1e-3, "turn_rate": 1.0,
-    "turn_change": 1.0, "below_start": 0.002, "rest_height": 0.002, "slips_in_grip": 0.02, "shifts_in_grip": 0.0015, "grip_drift": 0.003, "touch_at_distance": 0.02, "tool_speed": 0.02,
-    "fixture_acceleration": 0.5,
+    "turn_change": 1.0, "below_start": 0.002, "rest_height": 0.002, "slips_in_grip": 0.02, "shifts_in_grip": 0.0015,
+    "grip_drift": 0.003, "touch_at_distance": 0.02, "tool_speed": 0.02, "fixture_acceleration": 0.5,
 }  # fmt: skip
 """Smallest usual size of a residual, in SI units. Objects of other shapes differ by as much."""
 REPEATS_FLOOR, RANGE_FLOOR = 10.0, 0.5
@@ -110,10 +111,16 @@ class FeatureModel:
         names: list[str] = []
         values: list[np.ndarray] = []
         channels: list[np.ndarray] = []
-        for table, (content, labels, two_sided) in _tables(trajectories, residuals, scaled).items():
-            standard = self.tables[table].apply(content, two_sided=two_sided)
-            worst = standard.argmax(axis=1)
+        tables = _tables(trajectories, residuals, scaled)
+        for table, scale in self.tables.items():
             names.append(table)
+            if table not in tables:  # images that these episodes do not have
+                values.append(np.zeros(len(trajectories)))
+                channels.append(np.full(len(trajectories), "", object))
+                continue
+            content, labels, two_sided = tables[table]
+            standard = scale.apply(content, two_sided=two_sided)
+            worst = standard.argmax(axis=1)
             values.append(standard[np.arange(len(worst)), worst])
             channels.append(np.array(labels, object)[worst])
         label, label_channels = self._label(trajectories)
@@ -197,12 +204,13 @@ def fit_feature_model(
     The distribution of features comes from such held-out episodes too, because residuals of episodes that a model was
     fitted on are too small.
     """
-    fold = rng.permutation(np.arange(len(good)) % FOLDS)
+    folds = ROBUST_FOLDS if robust else FOLDS
+    fold = rng.permutation(np.arange(len(good)) % folds)
     pieces: dict[str, list[np.ndarray]] = {}
     two_sided: dict[str, bool] = {}
     tolerance: dict[str, np.ndarray] = {}
     bare: list[tuple[np.ndarray, FeatureModel]] = []
-    for number in range(FOLDS):
+    for number in range(folds):
         inside, outside = good.take(fold != number), good.take(fold == number)
         model = _fit_bare(inside)
         for block in outside.blocks(BLOCK):
@@ -214,14 +222,13 @@ def fit_feature_model(
                 tolerance[table] = _tolerance(labels)
         bare.append((np.flatnonzero(fold == number), model))
     tables = {
-        table: _column_scale(np.concatenate(parts), _table_floor(table) * tolerance[table], two_sided=two_sided[table], robust=robust)
+        table: _column_scale(
+            np.concatenate(parts), _table_floor(table) * tolerance[table], two_sided=two_sided[table], robust=robust
+        )
         for table, parts in pieces.items()
     }
     ends = _fit_ends(good)
-    features = [
-        replace(model, tables=tables, ends=ends).features(good.take(index))
-        for index, model in bare
-    ]
+    features = [replace(model, tables=tables, ends=ends).features(good.take(index)) for index, model in bare]
     order = np.argsort(np.concatenate([index for index, _ in bare]), kind="stable")
     final = _fit_bare(good)
     return replace(final, tables=tables, ends=ends), _in_order(features, order)
@@ -240,31 +247,32 @@ def _in_order(parts: Sequence[Features], order: np.ndarray) -> Features:
 
 
 def _fit_bare(good: Trajectories) -> FeatureModel:
+    # Some episodes are enough for the few hundred weights of a channel's model.
+    some = good.take(np.linspace(0, len(good) - 1, min(len(good), MODEL_EPISODES)).astype(int))
     models = tuple(
-        fit_channel(good, feature, columns, step=step)
+        model
         for feature in modelled_features(good)
         for columns in parts_of(good, feature)
-        for step in (True, False)
+        for model in fit_channel(some, feature, columns)
     )
     ranges, images = fit_ranges(good), fit_images(good)
     sizes: dict[str, list[np.ndarray]] = {}
-    regime = []
+    contacts = []
     for block in good.blocks(BLOCK):
         for aspect, values in frame_residuals(block, models, ranges, images).values.items():
             sizes.setdefault(aspect, []).append(np.abs(values).astype(np.float32))
-        regime.append(regimes(block))
-    where = np.concatenate(regime)
+        contacts.append(regimes(block))
+    where = np.concatenate(contacts)
     scales = {}
     for aspect, parts in sizes.items():
         table = np.concatenate(parts)
         whole = np.quantile(table, 0.99, axis=0)
         floor = _floor(aspect) or max(1e-3 * float(np.median(whole)), 1e-6)
-        scales[aspect] = np.stack(
-            [
-                np.maximum(np.quantile(table[where == r], 0.99, axis=0) if (where == r).sum() > MIN_FRAMES else whole, floor)
-                for r in range(REGIMES)
-            ]
-        )  # fmt: skip
+        usual = [
+            np.quantile(table[where == regime], 0.99, axis=0) if (where == regime).sum() > MIN_FRAMES else whole
+            for regime in range(REGIMES)
+        ]
+        scales[aspect] = np.maximum(np.stack(usual), floor)
     return FeatureModel(models, ranges, scales, {}, {}, images)
 
 
@@ -273,15 +281,15 @@ def _tolerance(channels: tuple[str, ...]) -> np.ndarray:
     return np.array([HAND_TOLERANCE if is_hand(channel.rpartition("/")[2]) else 1.0 for channel in channels])
 
 
-def _column_scale(values: np.ndarray, floor: float | np.ndarray, *, two_sided: bool, robust: bool = False) -> ColumnScale:
+def _column_scale(
+    values: np.ndarray, floor: float | np.ndarray, *, two_sided: bool, robust: bool = False
+) -> ColumnScale:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a joint that never moves has no delay: all NaN
         median = np.nan_to_num(np.nanmedian(values, axis=0))
         apart = np.nan_to_num(np.abs(values - median) if two_sided else values - median)
-        if robust:
-            tail = TAIL / 0.52 * np.quantile(np.abs(apart), 0.4, axis=0)
-        else:
-            tail = np.quantile(apart, 0.99, axis=0)
+        middle = TAIL / 0.52 * np.quantile(np.abs(apart), 0.4, axis=0)  # 0.52: 40 % of a normal distribution
+        tail = middle if robust else np.quantile(apart, 0.99, axis=0)
     return ColumnScale(median, np.maximum(tail, floor) / TAIL)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.curate.discriminator.channel_model import ChannelModel, modelled_features
+from twinloop.curate.discriminator.channel_model import ChannelModel, channel_residuals, modelled_features
 from twinloop.curate.discriminator.images import ImageModel
 from twinloop.curate.discriminator.object_motion import object_motion
 from twinloop.curate.discriminator.trajectories import CONTACT, STATE, VELOCITY, Trajectories
@@ -30,9 +30,7 @@ class ChannelRanges:
 
 def fit_ranges(trajectories: Trajectories) -> ChannelRanges:
     features = (*modelled_features(trajectories), *((CONTACT,) if CONTACT in trajectories.signals else ()))
-    return ChannelRanges(
-        {name: np.quantile(trajectories.signals[name], (0.0005, 0.9995), axis=0) for name in features}
-    )
+    return ChannelRanges({name: np.quantile(trajectories.signals[name], (0.0005, 0.9995), axis=0) for name in features})
 
 
 def frame_residuals(
@@ -50,9 +48,8 @@ def frame_residuals(
         values[aspect] = residual
         channels[aspect] = tuple(schema.channel(feature, index) for index in range(residual.shape[1]))
 
-    for model in models:
+    for model, residual in channel_residuals(trajectories, models):
         aspect = f"{'step' if model.step else 'static'}:{model.feature}"
-        residual = model.residual(trajectories)
         labels = tuple(schema.channel(model.feature, index) for index in model.columns)
         values[aspect] = residual if aspect not in values else np.concatenate([values[aspect], residual], axis=1)
         channels[aspect] = (*channels.get(aspect, ()), *labels)
@@ -73,6 +70,8 @@ def frame_residuals(
             mean = (shifted(speed, -1) + 2 * speed + shifted(speed, 1)) / 4
             add("velocity_mismatch", (slope - mean) * inner[:, None], VELOCITY)
     for camera, model in images.items():
+        if camera not in trajectories.images:
+            continue
         for aspect, residual in model.residuals(trajectories, camera).items():
             values[aspect], channels[aspect] = residual, (camera,) * residual.shape[1]
     return FrameResiduals(values, channels)

@@ -95,7 +95,7 @@ def object_motion(trajectories: Trajectories) -> ObjectMotion:
     _turning(trajectories, poses, add)
     first = position[trajectories.first_of]
     add("below_start", np.maximum(first[:, :, 2] - position[:, :, 2], 0), entities)
-    _with_tool(trajectories, poses, position, touch, entities, add)
+    _with_tool(trajectories, position, add)
     others = [index for index in range(state.shape[1]) if not any(index in _columns(pose) for pose in poses)]
     if others:
         values = state[:, others]
@@ -111,7 +111,7 @@ def _columns(pose: Pose) -> tuple[int, ...]:
     return pose.position + (pose.quaternion or ())
 
 
-def _without_touch(trajectories, position, step, bend, calm, entities, add) -> None:  # noqa: ANN001
+def _without_touch(trajectories, position, step, bend, calm, entities, add) -> None:
     """Motion without a finger: energy must not grow, and a thing without support falls with gravity."""
     rate, shifted = trajectories.schema.rate_hz, trajectories.shifted
     speed = np.linalg.norm(step, axis=2) * rate
@@ -135,7 +135,7 @@ def _without_touch(trajectories, position, step, bend, calm, entities, add) -> N
         add("rest_height", np.abs(position[:, 0, 2] - start) * still, entities[:1])
 
 
-def _turning(trajectories, poses, add) -> None:  # noqa: ANN001
+def _turning(trajectories, poses, add) -> None:
     state, shifted = trajectories.signals[ENVIRONMENT], trajectories.shifted
     rate = trajectories.schema.rate_hz
     for pose in poses:
@@ -152,7 +152,7 @@ def _turning(trajectories, poses, add) -> None:  # noqa: ANN001
         add("turn_change", np.abs(shifted(rate_rad_s, 1) - rate_rad_s), [label])
 
 
-def _with_tool(trajectories, poses, position, touch, entities, add) -> None:  # noqa: ANN001
+def _with_tool(trajectories, position, add) -> None:
     """A held thing moves with the tool, and fingers that feel something are near a thing."""
     joints = trajectories.signals.get(STATE)
     tool = None if joints is None else tool_frames(trajectories.schema.robot, joints.shape[1])
@@ -178,7 +178,9 @@ def _with_tool(trajectories, poses, position, touch, entities, add) -> None:  # 
     # The first frame of the present grasp: a new one begins where the thing was not held the frame before.
     begins = held & ~(shifted(held, -1) & (rows > trajectories.first_of))
     began = np.maximum.accumulate(np.where(begins, rows, 0))
-    slid = np.linalg.norm(in_tool[rows, nearest] - in_tool[began, nearest], axis=1) * (held & (nearest == nearest[began]))
+    slid = np.linalg.norm(in_tool[rows, nearest] - in_tool[began, nearest], axis=1) * (
+        held & (nearest == nearest[began])
+    )
     add("grip_drift", slid, ["held object"])
     add("touch_at_distance", distance[rows, nearest] * steady, ["held object"])
     speed = np.linalg.norm(place - shifted(place, -1), axis=1) * rate

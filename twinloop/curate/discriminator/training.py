@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from twinloop.curate.discriminator.curator import HEAD_UNIT, Curator
+from twinloop.curate.discriminator.curator import Curator
 from twinloop.curate.discriminator.faults import FAULTS, SIZES, spliced
-from twinloop.curate.discriminator.feature_model import FeatureModel, Features, fit_feature_model
+from twinloop.curate.discriminator.feature_model import fit_feature_model
 from twinloop.curate.discriminator.head import JITTER, fit_head
-from twinloop.curate.discriminator.trajectories import Trajectories, joined
 from twinloop.curate.discriminator.threshold import Threshold, choose_threshold
+from twinloop.curate.discriminator.trajectories import Trajectories, joined
 from twinloop.errors import UsageError
 
 MIN_EPISODES = 40
@@ -136,7 +136,9 @@ def _train(
     faulty = {key: bare.combine(values) for key, values in table.items()}
     refuse_constant(held_out, np.concatenate(list(faulty.values())))
     chosen = choose_threshold(held_out, np.concatenate(list(faulty.values())), threshold)
-    found = {kind: np.concatenate([v for (k, _), v in faulty.items() if k == kind]) > chosen.value for kind, _ in faulty}
+    found = {
+        kind: np.concatenate([v for (k, _), v in faulty.items() if k == kind]) > chosen.value for kind, _ in faulty
+    }
     measured = {
         **(card or {}),
         "episodes": len(good), "frames": good.frames, "tasks": sorted(set(good.tasks)),

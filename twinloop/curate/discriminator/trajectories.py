@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -15,6 +15,7 @@ LABELS = ("phase", "next.reward", "next.success")
 """Columns that describe an episode's progress. They are compared with its end, not modelled."""
 
 
+@lru_cache(maxsize=4096)
 def is_hand(element: str) -> bool:
     """Whether an element belongs to a gripper or a hand, which a held object stops."""
     name = element.lower()
@@ -87,7 +88,7 @@ class Trajectories:
         return np.repeat(self.starts + self.lengths - 1, self.lengths)
 
     def shifted(self, values: np.ndarray, frames: int) -> np.ndarray:
-        """Values `frames` later (earlier if negative). At the ends of an episode its first or last frame is repeated."""
+        """Values `frames` later, earlier if negative. At the ends of an episode its first or last frame is repeated."""
         return values if frames == 0 else np.take(values, self._rows(frames), axis=0)
 
     def signal_at(self, feature: str, frames: int) -> np.ndarray:

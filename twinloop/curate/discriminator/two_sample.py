@@ -66,7 +66,7 @@ def compare_with_real(
     if len(real) < MIN_REAL or len(simulated) < MIN_REAL:
         few, count = ("real", len(real)) if len(real) < MIN_REAL else ("simulated", len(simulated))
         raise UsageError(
-            f"{count} {few} episodes are too few to learn from: with {FOLDS} folds a classifier needs at least {MIN_REAL}"
+            f"{count} {few} episodes are too few to learn from; a test with {FOLDS} folds needs at least {MIN_REAL}"
         )
     names = shared_channels(simulated, real)
     if not names:
