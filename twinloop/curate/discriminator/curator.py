@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from twinloop.curate.discriminator.duplicates import copies_in, fingerprints
-from twinloop.curate.discriminator.feature_model import FeatureModel, Features
+from twinloop.curate.discriminator.feature_model import EpisodeFeatures, FeatureModel
 from twinloop.curate.discriminator.head import FaultHead
 from twinloop.curate.discriminator.trajectories import Trajectories, TrajectorySchema
 from twinloop.curate.discriminator.words import reason_in_words
@@ -112,7 +112,7 @@ class Curator:
             lengths=trajectories.lengths,
         )
 
-    def ratios(self, features: Features) -> np.ndarray:
+    def ratios(self, features: EpisodeFeatures) -> np.ndarray:
         """(n, features) features divided by their limits: above 1 where few good episodes are."""
         return np.clip(features.values, 0, 1e4) / self.limits
 

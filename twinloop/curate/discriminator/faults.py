@@ -28,7 +28,7 @@ ROBOT = (STATE, VELOCITY, EFFORT, ACTION, COMMAND)
 
 
 @dataclass(frozen=True)
-class Fault:
+class InjectedFault:
     """One kind of fault: its name, and (one episode, rng, size) -> the faulty episode."""
 
     name: str
@@ -355,8 +355,8 @@ def phantom_contact(episode: Trajectories, rng: np.random.Generator, size: int) 
     return with_signal(episode, CONTACT, values)
 
 
-FAULTS: Mapping[str, Fault] = {
-    inject.__name__: Fault(inject.__name__, inject)
+FAULTS: Mapping[str, InjectedFault] = {
+    inject.__name__: InjectedFault(inject.__name__, inject)
     for inject in (
         frozen_sensor, shifted_actions, swapped_joints, flipped_sign, teleported_object, interpenetration,
         energy_from_nothing, slipping, wrong_gravity, mislabelled_success, dropped_frames, degrees_for_radians,

@@ -55,8 +55,8 @@ class ColumnScale:
 
 
 @dataclass(frozen=True)
-class Features:
-    """Features of n episodes.
+class EpisodeFeatures:
+    """EpisodeFeatures of n episodes.
 
     Attributes:
         names: of the features.
@@ -94,9 +94,9 @@ class FeatureModel:
     ends: Mapping[str, ColumnScale]
     images: Mapping[str, ImageModel] = field(default_factory=dict)
 
-    def features(self, trajectories: Trajectories) -> Features:
+    def features(self, trajectories: Trajectories) -> EpisodeFeatures:
         parts = [self._features(block) for block in trajectories.blocks(BLOCK)]
-        return Features(
+        return EpisodeFeatures(
             parts[0].names,
             np.concatenate([part.values for part in parts]),
             np.concatenate([part.channels for part in parts]),
@@ -105,7 +105,7 @@ class FeatureModel:
             parts[0].aspects,
         )
 
-    def _features(self, trajectories: Trajectories) -> Features:
+    def _features(self, trajectories: Trajectories) -> EpisodeFeatures:
         residuals = frame_residuals(trajectories, self.models, self.ranges, self.images)
         scaled = dict(_scaled(trajectories, residuals, self.frame_scales))
         names: list[str] = []
@@ -125,7 +125,7 @@ class FeatureModel:
             channels.append(np.array(labels, object)[worst])
         label, label_channels = self._label(trajectories)
         peaks = np.stack([np.abs(part).max(axis=1) for part in scaled.values()])
-        return Features(
+        return EpisodeFeatures(
             (*names, "label"),
             np.stack([*values, label], axis=1),
             np.stack([*channels, label_channels], axis=1),
@@ -196,7 +196,7 @@ def _table_floor(table: str) -> float:
 
 def fit_feature_model(
     good: Trajectories, *, rng: np.random.Generator, robust: bool = False
-) -> tuple[FeatureModel, Features]:
+) -> tuple[FeatureModel, EpisodeFeatures]:
     """Fit on good episodes. Returns the model and the features of these episodes, each from a model without it.
 
     With `robust` scales come from the middle of the distributions, so that a third of the episodes may be faulty.
@@ -234,9 +234,9 @@ def fit_feature_model(
     return replace(final, tables=tables, ends=ends), _in_order(features, order)
 
 
-def _in_order(parts: Sequence[Features], order: np.ndarray) -> Features:
+def _in_order(parts: Sequence[EpisodeFeatures], order: np.ndarray) -> EpisodeFeatures:
     first = parts[0]
-    return Features(
+    return EpisodeFeatures(
         first.names,
         np.concatenate([part.values for part in parts])[order],
         np.concatenate([part.channels for part in parts])[order],
