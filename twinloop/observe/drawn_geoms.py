@@ -22,6 +22,10 @@ DEFAULT_RGBA = np.array([0.5, 0.5, 0.5, 1], np.float32)
 GEOM = mujoco.mjtGeom
 
 
+TextureKey = tuple[str, int]
+"""Surface and number of its material, or "" and a texture of the model."""
+
+
 @dataclass(frozen=True)
 class DrawnGeoms:
     """g geoms of the stage in one draw.
@@ -29,6 +33,8 @@ class DrawnGeoms:
     Attributes:
         shapes: (g,) number of the shape; -1 is not drawn. A soft object has no number here.
         scale, rgba, surface, texture: (g, 4), see `shading.INSTANCE`.
+        texture_keys, texture_slots: the textures, and (g,) which of them a geom has; -1 for none. The layer in
+            `texture` is only valid after `place_textures`.
         radius_m: (g,) of the sphere around the geom; 0 for planes.
         casts: (g,) casts a shadow.
     """
@@ -38,6 +44,8 @@ class DrawnGeoms:
     rgba: np.ndarray
     surface: np.ndarray
     texture: np.ndarray
+    texture_keys: tuple[TextureKey, ...]
+    texture_slots: np.ndarray
     radius_m: np.ndarray
     casts: np.ndarray
 
@@ -76,7 +84,7 @@ class GeomShapes:
         return self._numbers.get((kind, data if own else -1), -1)
 
 
-def drawn_geoms(stage: Stage, shapes: GeomShapes, textures: TextureStack, index: int) -> DrawnGeoms:
+def drawn_geoms(stage: Stage, shapes: GeomShapes, index: int) -> DrawnGeoms:
     """Read the looks of a stage after `dress`.
 
     Args:
@@ -102,6 +110,7 @@ def drawn_geoms(stage: Stage, shapes: GeomShapes, textures: TextureStack, index:
     ], np.float32)  # fmt: skip
     room = model.geom_type == GEOM.mjGEOM_PLANE
     table = model.geom_bodyid == stage.table_body
+    keys, slots, coordinates = _textures(stage, index)
     soft = model.nflex
     owners = {
         index.soft.flex: own
@@ -114,7 +123,9 @@ def drawn_geoms(stage: Stage, shapes: GeomShapes, textures: TextureStack, index:
         scale=_followed(scale, soft, [1, 1, 1, 0]),
         rgba=np.concatenate([rgba, soft_rgba]).astype(np.float32),
         surface=_followed(surface, soft, [SPECULAR, SHININESS, 0, 0]),
-        texture=_followed(_textures(stage, textures, index), soft, [-1, 1, 1, 0]),
+        texture=_followed(coordinates, soft, [-1, 1, 1, 0]),
+        texture_keys=keys,
+        texture_slots=_followed(slots, soft, -1),
         radius_m=_followed(np.where(room, 0, model.geom_rbound), soft, 0),
         casts=_followed(~(room | table | hidden) & (rgba[:, 3] > 0.9), soft, True),
     )
@@ -125,28 +136,33 @@ def _followed(values: np.ndarray, count: int, by: ArrayLike) -> np.ndarray:
     return np.concatenate([values, np.broadcast_to(by, (count, *values.shape[1:])).astype(values.dtype)])
 
 
-def _textures(stage: Stage, textures: TextureStack, index: int) -> np.ndarray:
-    """(g, 4) layer, repeats and kind of coordinates of each geom."""
+def _textures(stage: Stage, index: int) -> tuple[tuple[TextureKey, ...], np.ndarray, np.ndarray]:
+    """Keys of the textures, (g,) which of them each geom has, and (g, 4) repeats and kind of coordinates."""
     model = stage.model
-    out = np.tile(np.array([-1, 1, 1, 0], np.float32), (model.ngeom, 1))
+    slots, out = np.full(model.ngeom, -1), np.tile(np.array([-1, 1, 1, 0], np.float32), (model.ngeom, 1))
     drawn = {number: name for name, number in stage.textures.items()}
-    layers: dict[int, int] = {}
+    keys: dict[TextureKey, int] = {}
     role = mujoco.mjtTextureRole.mjTEXROLE_RGB.value
     for geom in np.flatnonzero(model.geom_matid >= 0):
         owner = model.geom_matid[geom]
         texture = int(model.mat_texid[owner, role])
         if texture < 0:
             continue
-        if texture not in layers:
-            layers[texture] = (
-                textures.layer((drawn[texture], index), partial(_drawn_pixels, drawn[texture], index))
-                if texture in drawn
-                else textures.layer(texture, partial(texture_pixels, model, texture))
-            )
+        key = (drawn[texture], index) if texture in drawn else ("", texture)
+        slots[geom] = keys.setdefault(key, len(keys))
         mesh = model.geom_dataid[geom] if model.geom_type[geom] == GEOM.mjGEOM_MESH else -1
         own_uv = mesh >= 0 and model.mesh_texcoordadr[mesh] >= 0
-        out[geom] = layers[texture], *model.mat_texrepeat[owner], own_uv
-    return out
+        out[geom, 1:] = *model.mat_texrepeat[owner], own_uv
+    return tuple(keys), slots, out
+
+
+def place_textures(geoms: DrawnGeoms, model: mujoco.MjModel, textures: TextureStack) -> None:
+    """Write the layers of the textures, which may have moved since the last batch."""
+    layers = [
+        textures.layer(key, partial(_drawn_pixels, *key) if key[0] else partial(texture_pixels, model, key[1]))
+        for key in geoms.texture_keys
+    ]
+    geoms.texture[:, 0] = np.array([*layers, -1], np.float32)[geoms.texture_slots]
 
 
 def _drawn_pixels(surface: str, index: int) -> np.ndarray:
@@ -166,10 +182,10 @@ def texture_pixels(model: mujoco.MjModel, texture: int) -> np.ndarray:
     return np.ascontiguousarray(pixels.repeat(3, axis=2) if channels == 1 else pixels)
 
 
-def stack_for(stage: Stage) -> TextureStack:
-    """A texture stack that is large enough for the stage's textures, up to 512 pixels."""
+def stack_for(stage: Stage, frames: int) -> TextureStack:
+    """A texture stack for `frames` frames with different materials. Textures have up to 512 pixels."""
     model = stage.model
     largest = max([size for size, *_ in SURFACES.values()] + model.tex_width.tolist())
     side = min(1 << int(np.ceil(np.log2(largest))), 512)
     others = model.ntex - len(SURFACES)
-    return TextureStack(side, 96 + others)
+    return TextureStack(side, frames * len(SURFACES) + others)

@@ -1,6 +1,7 @@
 """The lens: distortion, flare, vignette and defocus."""
 
 from dataclasses import replace
+from functools import lru_cache
 from math import erf
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from twinloop.observe.camera import Intrinsics
 from twinloop.observe.clip import Clip
 from twinloop.observe.projection import pixel_centres, undistorted
-from twinloop.observe.sampling import between, copy_channels, nearest
+from twinloop.observe.sampling import Between, between, copy_channels, nearest_pixels, taken
 
 # Place on the line from the lamp through the centre, size, brightness, colour.
 GHOSTS = (
@@ -26,10 +27,7 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
     if distortion == 0:
         return clip
     bent = replace(clip.intrinsics, distortion=distortion)
-    centre = (bent.cx, bent.cy)
-    source = undistorted(pixel_centres(clip.camera.height, clip.camera.width) - centre, bent) + centre
-    u, v = source[None, ..., 0], source[None, ..., 1]
-    places = between(u.ravel(), v.ravel(), clip.camera.height, clip.camera.width)
+    places, whole = _sources(bent, clip.camera.height, clip.camera.width)
     rgb = np.empty_like(clip.rgb)
     for frame, picture in enumerate(clip.rgb):
         copy_channels(places.read(picture).reshape(*picture.shape[:2], 4), rgb[frame])
@@ -37,10 +35,19 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
         clip,
         intrinsics=bent,
         rgb=rgb,
-        depth_m=nearest(clip.depth_m, u, v),
-        geom_ids=None if clip.geom_ids is None else nearest(clip.geom_ids, u, v),
-        pixel_velocity=None if clip.pixel_velocity is None else nearest(clip.pixel_velocity, u, v),
+        depth_m=taken(clip.depth_m, whole),
+        geom_ids=None if clip.geom_ids is None else taken(clip.geom_ids, whole),
+        pixel_velocity=None if clip.pixel_velocity is None else taken(clip.pixel_velocity, whole),
     )
+
+
+@lru_cache(maxsize=128)
+def _sources(bent: Intrinsics, height: int, width: int) -> tuple[Between, np.ndarray]:
+    """Where the pixels of a distorted image are in the rendered one: between pixels, and the nearest of them."""
+    centre = (bent.cx, bent.cy)
+    source = undistorted(pixel_centres(height, width) - centre, bent) + centre
+    u, v = source[..., 0], source[..., 1]
+    return between(u.ravel(), v.ravel(), height, width), nearest_pixels(u, v, height, width)
 
 
 class Flare:
@@ -89,6 +96,7 @@ class Flare:
         return x * x + y * y
 
 
+@lru_cache(maxsize=128)
 def vignette(height: int, width: int, strength: float) -> np.ndarray:
     """(h, w) transmitted share of the light by the cos⁴ law. The corners lose `strength`."""
     centre = np.array([width, height]) / 2

@@ -14,11 +14,12 @@ import numpy as np
 
 from twinloop.errors import UsageError
 from twinloop.observe.camera import CameraConfig
+from twinloop.observe.clip import Clip
 from twinloop.observe.image import sensed
 from twinloop.observe.live_sensors import TRUE
 from twinloop.observe.moments import picture_ticks
 from twinloop.observe.pictures import DEPTH, PREFIX
-from twinloop.observe.renderer import Renderer
+from twinloop.observe.renderer import FilmRequest, Renderer
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes, channels_of
@@ -60,33 +61,37 @@ class LiveCameras:
             self._past[self._slots, self._ticks, self._channels[channel]] = TRUE[channel](cell)
 
     def look(self, ids: np.ndarray) -> dict[str, np.ndarray]:
-        """Feature -> images of these slots: (n, height, width, 3) uint8, or (n, height, width) metres."""
+        """Feature -> images of these slots: (n, height, width, 3) uint8, or (n, height, width) metres.
+
+        The frames of all slots are drawn together.
+        """
+        slots = [int(slot) for slot in ids]
+        requests = [self._request(slot) for slot in slots]
         seen: dict[str, list[np.ndarray]] = {name: [] for name in self.features}
-        # One after the other, because a graphics context renders one image at a time.
-        for slot in map(int, ids):
-            for name, picture in self._look(slot).items():
+        for slot, clips in zip(slots, self.renderer.film_together(requests), strict=True):
+            for name, picture in self._sensed(slot, clips).items():
                 seen[name].append(picture)
         return {name: np.stack(pictures) for name, pictures in seen.items()}
 
-    def _look(self, slot: int) -> dict[str, np.ndarray]:
-        draws, length = self._draws[slot], int(self._ticks[slot]) + 1
+    def _request(self, slot: int) -> FilmRequest:
+        length = int(self._ticks[slot]) + 1
         no = np.zeros(1, bool)
-        so_far = Episodes(draws, self._channels, np.array([length]), self._past[slot, :length], no, no, no, np.zeros(1))
-        values = {column: float(array[0]) for column, array in draws.values.items()}
-        attempt = int(draws.attempts[0])
-        images = {}
-        for tick, cameras in self._pictured(length).items():
-            for name, clip in self.renderer.film(so_far, 0, ticks=np.array([tick])).items():
-                if name in cameras:
-                    # Every tick has its own noise; otherwise the noise would be the same in every image.
-                    picture = sensed(clip, values, seed=self.seed, attempt=attempt, name=f"{name}/{tick}")
-                    images |= {PREFIX + name: picture.rgb[0], PREFIX + name + DEPTH: picture.depth_m[0]}
-        return {name: images[name] for name in self.features}
+        so_far = Episodes(
+            self._draws[slot], self._channels, np.array([length]), self._past[slot, :length], no, no, no, np.zeros(1)
+        )
+        last = {
+            name: picture_ticks(length, control_hz=self.twin.control_hz, rate_hz=camera.rate_hz)[-1:]
+            for name, camera in self.renderer.cameras.items()
+        }
+        return FilmRequest(so_far, 0, last)
 
-    def _pictured(self, length: int) -> dict[float, list[str]]:
-        """Time of the current image, in control periods -> cameras with an image of that time."""
-        moments: dict[float, list[str]] = {}
-        for name, camera in self.renderer.cameras.items():
-            last = picture_ticks(length, control_hz=self.twin.control_hz, rate_hz=camera.rate_hz)[-1]
-            moments.setdefault(float(last), []).append(name)
-        return moments
+    def _sensed(self, slot: int, clips: Mapping[str, Clip]) -> dict[str, np.ndarray]:
+        draws = self._draws[slot]
+        values = {column: float(array[0]) for column, array in draws.values.items()}
+        attempt, images = int(draws.attempts[0]), {}
+        for name, clip in clips.items():
+            # Every tick has its own noise; otherwise the noise would be the same in every image.
+            stream = f"{name}/{float(clip.ticks[0])}"
+            picture = sensed(clip, values, seed=self.seed, attempt=attempt, name=stream)
+            images |= {PREFIX + name: picture.rgb[0], PREFIX + name + DEPTH: picture.depth_m[0]}
+        return {name: images[name] for name in self.features}

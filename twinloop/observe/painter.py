@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.observe.camera import CameraConfig
-from twinloop.observe.drawn_geoms import GeomShapes, drawn_geoms, stack_for
+from twinloop.observe.drawn_geoms import GeomShapes, drawn_geoms, place_textures, stack_for
 from twinloop.observe.frame_batch import Look, Views, batch_of, look_of
 from twinloop.observe.gl import context
 from twinloop.observe.image_settings import Values, image_settings
@@ -71,7 +71,7 @@ class Painter:
         context().make_current()
         self._stage, self._quality = stage, quality
         self._shapes = GeomShapes(stage.model, quality.slices)
-        self._textures = stack_for(stage)
+        self._textures = stack_for(stage, CHUNK)
         self._rasterizer = Rasterizer(self._shapes.shapes, quality)
         self._codes, self._geom_of = _codes(stage)
         model = stage.model
@@ -86,9 +86,8 @@ class Painter:
 
     def look(self, values: Values) -> Look:
         """The look of the stage after `dress` with these values."""
-        context().make_current()
         material = round(image_settings(values).material)
-        geoms = drawn_geoms(self._stage, self._shapes, self._textures, material)
+        geoms = drawn_geoms(self._stage, self._shapes, material)
         return look_of(self._stage, geoms, mirrors=self._quality.mirrors)
 
     def paint(self, views: Sequence[CameraView]) -> list[Images]:
@@ -128,6 +127,8 @@ class Painter:
                 states[chosen], everything, soft_m, cameras[chosen],
                 np.array([views[number].fov_deg for number in owner[chosen]]), width, height,
             )  # fmt: skip
+            for look in {id(look): look for look in chunk.looks}.values():
+                place_textures(look.geoms, self._stage.model, self._textures)
             batch = batch_of(
                 chunk, self._codes, shadows=self._quality.shadow_px > 0, soft=self._soft,
                 fixed_shapes=len(self._shapes.shapes),

@@ -4,7 +4,7 @@ Pixels are a function of (twin, draw, recorded states). The OpenGL context and t
 and serve every episode; a new episode uploads its textures and writes a few values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -14,6 +14,7 @@ from twinloop.observe.appearance import drawn_half_extents_m, dress, fov_deg, to
 from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
 from twinloop.observe.clip import Clip
 from twinloop.observe.flow import pixel_velocity
+from twinloop.observe.frame_batch import Look
 from twinloop.observe.gl import context
 from twinloop.observe.image_settings import Values, image_settings
 from twinloop.observe.label_ids import things_of
@@ -24,12 +25,16 @@ from twinloop.observe.projection import inverse
 from twinloop.observe.quality import QUALITIES, QualityName
 from twinloop.observe.stage import build_stage
 from twinloop.randomize.hand_path import COLUMNS as HAND_COLUMNS
+from twinloop.randomize.imaging import ImageSettings
 from twinloop.randomize.start import clutter_places, standing, start_of
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
 ENGINE_TO_VISION = np.diag([1.0, -1.0, -1.0, 1.0])
 """The engine's camera frame has y up and looks along -z."""
+MOVED = ("body_pos", "body_quat", "geom_pos", "geom_quat", "cam_pos", "cam_quat")
+"""Fields of the model that a draw changes and kinematics read."""
+KEPT_DRAWS = 512
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,56 @@ class Filmed:
     tool: np.ndarray
 
 
+@dataclass(frozen=True)
+class FilmRequest:
+    """An episode to render. ticks: camera -> times of its images, in control periods; None: at the camera's rate."""
+
+    episodes: Episodes
+    row: int
+    ticks: Mapping[str, np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class _Dressed:
+    """The stage with one draw.
+
+    Attributes:
+        poses: field of the model, or `mocap_pos` of its data -> values, for what a draw moves.
+        towards_light: unit vector to the brightest light.
+        half_extents_m: (things, 3) as drawn.
+    """
+
+    settings: ImageSettings
+    looks: Mapping[QualityName, Look]
+    poses: Mapping[str, np.ndarray]
+    towards_light: np.ndarray
+    half_extents_m: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Take:
+    """An episode that is ready to be drawn.
+
+    Attributes:
+        shown: camera -> states that its frames show.
+        later: poses one control period later, if the draw has a shutter.
+    """
+
+    dressed: _Dressed
+    ticks: Mapping[str, np.ndarray]
+    shown: Mapping[str, np.ndarray]
+    filmed: Filmed
+    later: Filmed | None
+    masks: bool
+
+    def view(self, quality: QualityName, name: str, camera: CameraConfig) -> CameraView:
+        rows = self.shown[name]
+        return CameraView(
+            camera, self.dressed.looks[quality], self.filmed.geoms, self.filmed.soft_m,
+            self.filmed.cameras[name][rows], rows, fov_deg(camera, self.dressed.settings),
+        )  # fmt: skip
+
+
 class Renderer:
     def __init__(self, twin: Twin, cameras: Mapping[str, CameraConfig]):
         context()
@@ -55,9 +110,12 @@ class Renderer:
         self._data = mujoco.MjData(model)
         self._camera_ids = {name: model.camera(name).id for name in cameras}
         qualities: dict[QualityName, None] = dict.fromkeys(camera.quality for camera in cameras.values())
-        self._painters = {quality: Painter(self.stage, QUALITIES[quality]) for quality in qualities}
+        self._painters: dict[QualityName, Painter] = {
+            quality: Painter(self.stage, QUALITIES[quality]) for quality in qualities
+        }
         self._things = things_of(model, twin.task)
         self._bystander: dict[str, np.ndarray] = {}
+        self._dressed: dict[tuple[float, ...], _Dressed] = {}
 
     def film(
         self, episodes: Episodes, row: int, *, masks: bool = False, ticks: np.ndarray | None = None
@@ -68,58 +126,88 @@ class Renderer:
             masks: render masks even if the labels of a camera do not need them.
             ticks: times of the images, in control periods; by default each camera has its own rate.
         """
+        every = None if ticks is None else dict.fromkeys(self.cameras, ticks)
+        return self.film_together([FilmRequest(episodes, row, every)], masks=masks)[0]
+
+    def film_together(self, requests: Sequence[FilmRequest], *, masks: bool = False) -> list[dict[str, Clip]]:
+        """Render several episodes, whose frames are drawn together. The images are those of one episode at a time."""
+        takes = [self._prepare(request, masks) for request in requests]
+        images: dict[tuple[int, str], Images] = {}
+        for quality, painter in self._painters.items():
+            keys = [
+                (number, name)
+                for number in range(len(takes))
+                for name, camera in self.cameras.items()
+                if camera.quality == quality
+            ]
+            views = [takes[number].view(quality, name, self.cameras[name]) for number, name in keys]
+            images |= dict(zip(keys, painter.paint(views), strict=True))
+        return [
+            {name: self._clip(name, take, images[number, name]) for name in self.cameras}
+            for number, take in enumerate(takes)
+        ]
+
+    def _prepare(self, request: FilmRequest, masks: bool) -> _Take:
+        """Poses and looks of an episode. The stage is then free for the next one."""
+        episodes, row = request.episodes, request.row
         values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
-        dress(self.stage, values)
-        self._furnish(values)
+        dressed = self._dress(values)
         start, length = episodes.starts[row], episodes.lengths[row]
         rows = slice(start, start + length)
         states = episodes["position"][rows], episodes["environment"][rows]
         if "nodes" in episodes.channels:
             states = states[0], np.concatenate([states[1], episodes["nodes"][rows]], axis=1)
-        settings = image_settings(values)
-        moves = settings.moves
+        settings = dressed.settings
         pictured = {
             name: picture_ticks(length, control_hz=self.twin.control_hz, rate_hz=camera.rate_hz)
-            if ticks is None
-            else np.asarray(ticks, float)
+            if request.ticks is None
+            else np.asarray(request.ticks[name], float)
             for name, camera in self.cameras.items()
         }
-        # Motion blur and depth holes of a reflecting table need masks even if they were not requested.
-        masks = masks or moves or (settings.depth_holes > 0 and settings.table_mirror > 0)
         everything = np.unique(np.concatenate(list(pictured.values())))
         filmed = self._poses(states_at(*states, everything), everything)
         soon = np.minimum(everything + 1, length - 1)
-        later = self._poses(states_at(*states, soon), soon) if moves else None
-        shown = {name: np.searchsorted(everything, when) for name, when in pictured.items()}
-        images = self._paint(values, filmed, shown)
-        return {
-            name: self._clip(name, values, pictured[name], shown[name], images[name],
-                             masks or self.cameras[name].needs_masks, filmed, later)
-            for name in self.cameras
-        }  # fmt: skip
+        # The last state of an episode is at rest.
+        moves = settings.moves and bool((soon != everything).any())
+        return _Take(
+            dressed=dressed,
+            ticks=pictured,
+            shown={name: np.searchsorted(everything, when) for name, when in pictured.items()},
+            filmed=filmed,
+            later=self._poses(states_at(*states, soon), soon) if moves else None,
+            # Motion blur and depth holes of a reflecting table need masks even if they were not requested.
+            masks=masks or moves or (settings.depth_holes > 0 and settings.table_mirror > 0),
+        )
 
-    def _paint(self, values: Values, filmed: Filmed, shown: Mapping[str, np.ndarray]) -> dict[str, Images]:
-        """Draw the frames of every camera.
-
-        Args:
-            shown: camera -> states that its frames show.
-        """
-        images, settings = {}, image_settings(values)
-        for quality, painter in self._painters.items():
-            look = painter.look(values)
-            names = [name for name, camera in self.cameras.items() if camera.quality == quality]
-            views = [
-                CameraView(self.cameras[name], look, filmed.geoms, filmed.soft_m, filmed.cameras[name][shown[name]],
-                     shown[name], fov_deg(self.cameras[name], settings))
-                for name in names
-            ]  # fmt: skip
-            images |= dict(zip(names, painter.paint(views), strict=True))
-        return images
+    def _dress(self, values: Values) -> _Dressed:
+        """Give the stage the looks of a draw. Those of the last draws are kept, because live cameras alternate."""
+        self._bystander = {name: np.array([values[name]]) for name in HAND_COLUMNS}
+        key = tuple(values.values())
+        dressed = self._dressed.pop(key, None)
+        if dressed is None:
+            settings = image_settings(values)
+            dress(self.stage, values)
+            self._furnish(values)
+            dressed = _Dressed(
+                settings,
+                {quality: painter.look(values) for quality, painter in self._painters.items()},
+                {name: getattr(self.stage.model, name).copy() for name in MOVED}
+                | {"mocap_pos": self._data.mocap_pos.copy()},
+                towards_brightest(self.stage, settings),
+                drawn_half_extents_m(self.twin, values),
+            )
+            if len(self._dressed) >= KEPT_DRAWS:
+                del self._dressed[next(iter(self._dressed))]
+        else:
+            for name in MOVED:
+                getattr(self.stage.model, name)[:] = dressed.poses[name]
+            self._data.mocap_pos[:] = dressed.poses["mocap_pos"]
+        self._dressed[key] = dressed  # the last one is the most recent
+        return dressed
 
     def _furnish(self, values: Values) -> None:
-        """Place clutter and surroundings as drawn, and set the bystander's path. The tape does not contain them."""
+        """Place clutter and surroundings as drawn. The tape does not contain them."""
         twin = self.twin
-        self._bystander = {name: np.array([values[name]]) for name in HAND_COLUMNS}
         if not twin.surroundings and not len(twin.clutter_mocaps):
             return
         draw = {column: np.array([value]) for column, value in values.items()}
@@ -164,13 +252,10 @@ class Renderer:
         if self.stage.model.nflex:
             mujoco.mj_flex(self.stage.model, data)
 
-    def _clip(
-        self, name: str, values: Values, ticks: np.ndarray, rows: np.ndarray, images: Images, masks: bool,
-        filmed: Filmed, later: Filmed | None,
-    ) -> Clip:  # fmt: skip
-        camera, settings = self.cameras[name], image_settings(values)
-        intrinsics = intrinsics_of(camera, fov_deg(camera, settings), 0.0)
-        rgb, depth_m, ids = images.rgb, images.depth_m, images.geom_ids() if masks else None
+    def _clip(self, name: str, take: _Take, images: Images) -> Clip:
+        camera, rows, filmed, later = self.cameras[name], take.shown[name], take.filmed, take.later
+        intrinsics = intrinsics_of(camera, fov_deg(camera, take.dressed.settings), 0.0)
+        ids = images.geom_ids() if take.masks or camera.needs_masks else None
         pose = filmed.cameras[name][rows]
         velocity = None
         if later is not None and ids is not None:
@@ -178,13 +263,13 @@ class Renderer:
             geoms = filmed.geoms[rows, :count], later.geoms[rows, :count]
             pair = pose, later.cameras[name][rows]
             period_s = self.twin.control_period_s
-            velocity = pixel_velocity(depth_m, ids, self._things.instances, geoms, pair, intrinsics, period_s)
-        light_px = _towards_px(inverse(pose)[:, :3, :3] @ towards_brightest(self.stage, settings), intrinsics)
+            velocity = pixel_velocity(images.depth_m, ids, self._things.instances, geoms, pair, intrinsics, period_s)
+        light_px = _towards_px(inverse(pose)[:, :3, :3] @ take.dressed.towards_light, intrinsics)
         return Clip(
-            camera=camera, intrinsics=intrinsics, ticks=ticks, rgb=rgb, depth_m=depth_m, geom_ids=ids,
-            camera_to_world=pose, things_to_world=filmed.things[rows], tool_to_world=filmed.tool[rows],
+            camera=camera, intrinsics=intrinsics, ticks=take.ticks[name], rgb=images.rgb, depth_m=images.depth_m,
+            geom_ids=ids, camera_to_world=pose, things_to_world=filmed.things[rows], tool_to_world=filmed.tool[rows],
             pixel_velocity=velocity, light_px=light_px,
-            half_extents_m=drawn_half_extents_m(self.twin, values),
+            half_extents_m=take.dressed.half_extents_m,
             things=self._things,
         )  # fmt: skip
 

@@ -69,9 +69,22 @@ def nearest(images: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     For values that must not be interpolated: depth, ids, velocities. Coordinates beyond the edge are clamped.
     """
     height, width = images.shape[1:3]
+    places = nearest_pixels(u, v, height, width)
+    if len(places) == 1 and len(images) != 1:
+        # The places are the same in every image.
+        return taken(images, places[0])
+    flat = images.reshape(len(images), height * width, *images.shape[3:])
+    return flat[np.arange(len(images))[:, None, None], places]
+
+
+def nearest_pixels(u: np.ndarray, v: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Number of the pixel at each coordinate, row by row; coordinates beyond the edge are clamped."""
     columns = np.clip(np.floor(u).astype(np.intp), 0, width - 1)
     rows = np.clip(np.floor(v).astype(np.intp), 0, height - 1)
-    if len(columns) == 1 and len(images) != 1:
-        # The places are the same in every image.
-        return images.reshape(len(images), height * width, *images.shape[3:]).take((rows * width + columns)[0], axis=1)
-    return images[np.arange(len(images))[:, None, None], rows, columns]
+    return rows * width + columns
+
+
+def taken(images: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """(f, *places.shape, ...) values of (f, h, w, ...) images at the same pixels in each of them."""
+    height, width = images.shape[1:3]
+    return images.reshape(len(images), height * width, *images.shape[3:]).take(places, axis=1)

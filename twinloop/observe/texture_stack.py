@@ -23,10 +23,7 @@ class TextureStack:
         set_sampling(gl, gl.GL_LINEAR_MIPMAP_LINEAR, gl.GL_LINEAR, gl.GL_REPEAT)
 
     def layer(self, key: Any, make: Callable[[], np.ndarray]) -> int:
-        """Layer of the texture with this key. `make` returns its (h, w, 3) uint8 pixels.
-
-        The layers of the last half of the stack stay valid: a batch must not use more textures.
-        """
+        """Layer of the texture with this key. `make` returns its (h, w, 3) uint8 pixels."""
         layer = self._layers.pop(key, None)
         if layer is None:
             free = len(self._layers) < self._count
