@@ -95,7 +95,7 @@ def test_every_terrain_and_robot_gives_an_environment(tmp_path: Path):
     ("text", "words"),
     [
         ("scene: {robot: quadruped, terrain: steped}", ["walk.yaml", "terrain", "steped", "stepped"]),
-        ("scene: {robot: quadruped, start_height_m: 0.1}", ["start_height_m", "inside the ground", "0.315"]),
+        ("scene: {robot: quadruped, start_height_m: 0.1}", ["start_height_m", "inside the ground", "0.327"]),
         ("scene: {robot: quadruped, object: cube}", ["object"]),
         ("scene: {robot: quadruped}\ncameras: {front: {}}", ["cameras", "legged"]),
         ("scene: {robot: quadruped}\nrandomization: {physics: {object_mass_kg: 1}}", ["object_mass_kg", "arms"]),
@@ -127,6 +127,51 @@ def test_terms_that_a_legged_robot_does_not_have_are_refused(tmp_path: Path, sec
         assert word in str(refusal.value)
 
 
-def test_commands_for_arms_refuse_a_legged_robot(config: Path, tmp_path: Path):
+def test_commands_for_arms_refuse_a_legged_robot(config: Path):
     with pytest.raises(UsageError, match=r"quadruped has legs.*reinforce"):
-        tl.generate(config, out=tmp_path / "data", episodes=2)
+        tl.explain(config)
+
+
+SHORT = """\
+scene: {robot: quadruped}
+randomization: {physics: {payload_kg: [0, 3]}, sensing: {encoder_noise_mrad: [0, 5]}}
+environment: {time_limit_s: 1.5}
+"""
+
+
+def test_the_scripted_trot_follows_its_command(tmp_path: Path):
+    from twinloop.environments.legs import LegsEmbodiment
+    from twinloop.environments.walk_rollout import expert_act, walk_rollout
+    from twinloop.run.walk import WalkConfig
+
+    text = (
+        "scene: {robot: quadruped}\ncommands: {forward_m_s: 0.5, sideways_m_s: 0, turn_rad_s: 0, standing_share: 0}\n"
+    )
+    config = tl.load_config(written(tmp_path, text + "environment: {time_limit_s: 6}"))
+    assert isinstance(config, WalkConfig)
+    robot = LegsEmbodiment(config, width=2, seed=0)
+    walks = walk_rollout(robot, expert_act(robot), 0)
+    assert walks.success.all()
+    assert (walks.velocity_error_m_s < 0.3).all()  # the first second is the way from standing to 0.5 m/s
+    moved = np.linalg.norm(robot.cell.base_position[:, :2] - robot.cell.start_xy_m, axis=1)
+    np.testing.assert_allclose(moved, 3.0, atol=0.8)
+
+
+def test_rollouts_are_a_dataset_with_rewards_that_can_be_viewed(tmp_path: Path):
+    from twinloop.dashboard.rerun.stored_episode import read_viewed
+
+    config = written(tmp_path, SHORT)
+    dataset, again = (tl.generate(config, tmp_path / name, episodes=3) for name in ("one", "two"))
+    frames = dataset.episode(1)
+    assert frames["next.reward"].shape == (75,)
+    assert np.isfinite(frames["next.reward"]).all()
+    assert frames["next.done"].tolist() == [False] * 74 + [True]
+    np.testing.assert_array_equal(frames["observation.state"], again.episode(1)["observation.state"])
+    rows = dataset.attempts().to_pylist()
+    assert {row["failure"] for row in rows} == {""}
+    assert all(row["check/velocity_error_m_s"] < 1 for row in rows)
+    viewed = read_viewed(dataset, episode_index=1)
+    assert viewed.poses is not None
+    np.testing.assert_allclose(
+        viewed.poses.tool_to_world[:, :3, 3], frames["observation.environment_state"][:, :3], atol=1e-5
+    )

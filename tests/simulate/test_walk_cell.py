@@ -64,7 +64,7 @@ def test_every_row_of_legged_robots_changes_what_they_do_or_sense(twin: WalkTwin
     needs |= {"gyro_noise_mrad_s": 2.0} if row.name == "imu_walk_per_s" else {}
     needs |= {"motor_strength_scale": 0.3} if row.name == "heat_fade_share" else {}
     needs |= {"push_interval_s": 0.4} if row.name == "push_speed_m_s" else {}
-    ends = (0.3, 0.6) if row.name == "push_interval_s" else row.sensible
+    ends = {"push_interval_s": (0.3, 0.6), "motor_strength_scale": (0.2, 1.0)}.get(row.name, row.sensible)
     low, high = (march(ground, drawn(**(needs | {row.name: end}))) for end in ends)
     assert any(not np.array_equal(low[name], high[name]) for name in low)
 
@@ -86,7 +86,7 @@ def test_a_payload_adds_mass_and_lowers_the_base(twin: WalkTwin):
         cell["body_mass"].sum(axis=1), twin.model.body_mass.sum() + draws.values["payload_kg"], rtol=1e-9
     )
     light, heavy = (march(twin, drawn(payload_kg=mass), lift_rad=0.0)["height"][-1] for mass in (0.0, 3.0))
-    assert heavy < light - 0.005
+    assert heavy < light - 0.003
 
 
 def test_a_robot_slides_further_on_slippery_ground(twin: WalkTwin):

@@ -8,10 +8,12 @@ from twinloop.api.arguments import ConfigLike, PathOrStr, executor_named, named_
 from twinloop.dataset.progress import GenerateProgress
 from twinloop.dataset.reader import Dataset
 from twinloop.dataset.remote.address import place
+from twinloop.dataset.walking import generate_walks, local_folder
 from twinloop.fleet.executor import Executor
 from twinloop.pipeline import explain as _explain
 from twinloop.pipeline import generate as _generate
 from twinloop.run.config import RunConfig
+from twinloop.run.walk import WalkConfig
 
 
 def generate(
@@ -50,6 +52,9 @@ def generate(
     if seed is not None:
         run_config = run_config.with_seed(seed)
     target = place(str(out)) if out is not None else Path("datasets") / name
+    if isinstance(run_config, WalkConfig):
+        generate_walks(run_config, local_folder(target), episodes=episodes or run_config.rollout.episodes)
+        return Dataset.open(target)
     _generate.generate(
         run_config,
         target,

@@ -33,6 +33,7 @@ from twinloop.dataset.shard import EPISODES
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
 from twinloop.pipeline.generate import Generated, generate
+from twinloop.run.walk import WalkConfig
 from twinloop.twin.robots import robots
 from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.tasks import tasks
@@ -154,6 +155,22 @@ def _filling(args: argparse.Namespace) -> "tuple[RunConfig, str]":
     return (config if args.seed is None else config.with_seed(args.seed)), name
 
 
+def _walks(config: WalkConfig, out: Path | Remote, args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Rollouts of a legged robot with its scripted expert."""
+    from twinloop.dataset.walking import generate_walks, local_folder
+
+    folder, episodes = local_folder(out), args.episodes or config.rollout.episodes
+    with show_progress(console, "generating") as show:
+        digest = generate_walks(
+            config, folder, episodes=episodes, on_shard=lambda done, total: show(Progress(done, total, "episodes"))
+        )
+    facts = describe(folder)
+    rejected = facts["episodes"]["rejected"]
+    ends = ", ".join(f"{count:,} {name}" for name, count in rejected.items())
+    console.print(f"{folder}: {episodes:,} episodes{f' ({ends})' if ends else ''}; digest {digest}", markup=False)
+    return {"episodes": episodes, "rejected": rejected, "digest": digest, "path": str(folder)}
+
+
 def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, name = config_of(args) if args.fill is None else _filling(args)
     if args.tasks is not None:
@@ -169,6 +186,8 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
         config = patched(config, patch)
     out = args.out or Path("datasets") / name
+    if isinstance(config, WalkConfig):
+        return _walks(config, out, args, console)
     if isinstance(out, Remote):
         out = replace(out, single_writer=args.single_writer)
     drafts: list[Future[ReportDraft | None]] = []

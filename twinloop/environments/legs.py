@@ -11,6 +11,7 @@ from twinloop.randomize.draw import Draws
 from twinloop.run.walk import WalkConfig, walk_twin_of
 from twinloop.simulate.drive import Drive
 from twinloop.simulate.engine import EngineConfig, make_engine
+from twinloop.simulate.trot import TrotExpert
 from twinloop.simulate.walk_cell import WalkCell
 
 OBSERVATIONS = (
@@ -80,7 +81,23 @@ class LegsEmbodiment(Embodiment):
         self._target = np.tile(home, (width, 1))
         self.commands = WalkCommands(twin, config.commands, width=width)
         self.outcome = WalkOutcome(self.cell, self.commands)
+        self._expert: TrotExpert | None = None
+        self._expert_rad = np.tile(home, (width, 1))
         self.reseed(seed)
+
+    def use_expert(self) -> None:
+        """Compute commands of the scripted expert in every control period."""
+        self._expert = TrotExpert(self.twin, width=self.width)
+
+    def expert_command(self) -> np.ndarray:
+        return self._expert_rad
+
+    def _ask_expert(self, ids: np.ndarray | None) -> None:
+        if self._expert is not None:
+            phase = self.commands.phase(self.cell.tick)
+            targets = self._expert.targets(self.cell, self.commands.velocity, phase, self.commands.moving, ids)
+            part = slice(None) if ids is None else ids
+            self._expert_rad[part] = np.clip(targets, self.scale.lowest, self.scale.highest)[part]
 
     def use(self, features: tuple[str, ...], needs: frozenset[str]) -> None:
         """All features and parts are always there: they cost little beside the physics."""
@@ -102,6 +119,9 @@ class LegsEmbodiment(Embodiment):
         self.outcome.begin(ids)
         self._target[ids] = self.twin.robot.home_rad
         self._speed_before[ids] = self.acceleration_rad_s2[ids] = 0
+        if self._expert is not None:
+            self._expert.begin(ids)
+            self._ask_expert(ids)
         for place, column in enumerate(self.varied):
             self.scaled_draws[ids, place] = (draws.values[column][rows] - self._low[place]) / self._span[place]
 
@@ -115,6 +135,7 @@ class LegsEmbodiment(Embodiment):
             self._speed_before[part] = speed[part]
             self.outcome.update(ids)
         self.commands.update(self.cell.tick)
+        self._ask_expert(ids)
 
     def observe(self, ids: np.ndarray | None) -> dict[str, np.ndarray]:
         seen = self._sensors.look(self.cell, ids)
@@ -126,6 +147,10 @@ class LegsEmbodiment(Embodiment):
             "observation.command": self.commands.observed(self.cell.tick)[part].astype(np.float32),
             "observation.last_target": self._target[part].astype(np.float32),
         }
+
+    def base_pose(self) -> np.ndarray:
+        """(width, 7) place and orientation of the base in the world."""
+        return self.cell.base_pose()
 
     def succeeded(self) -> np.ndarray:
         """(width,) the robot is on its feet and follows its commands."""

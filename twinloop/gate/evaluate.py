@@ -12,10 +12,12 @@ from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import Evaluation, Subject
 from twinloop.gate.outcomes import joined
 from twinloop.gate.rollouts import EvaluationJob, try_out
+from twinloop.gate.walk_rollouts import refuse_other_robot, walk_out
 from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.run.config import RunConfig
 from twinloop.run.twin import twin_of
+from twinloop.run.walk import WalkConfig
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
 FIRST_SEED = 1_000_000
@@ -75,9 +77,15 @@ def evaluate(
             f"Choose another, e.g. --seed {unseen_seed(candidate)}"
         )
     refuse_together(engine, executor)
-    twin = twin_of(config)
-    refuse_misfit(candidate, config, twin, config_name=config_name)
-    refuse_unsupported(engine, twin, config.randomization)
+    walks = isinstance(config, WalkConfig)
+    if walks:
+        refuse_other_robot(candidate, config, config_name=config_name)
+        task, phases = config.scene.task.instruction, (config.scene.task.name,)
+    else:
+        twin = twin_of(config)
+        refuse_misfit(candidate, config, twin, config_name=config_name)
+        refuse_unsupported(engine, twin, config.randomization)
+        task, phases = twin.instruction, twin.task.phase_names
     ranges = [(first, min(first + RANGE_EPISODES, episodes)) for first in range(0, episodes, RANGE_EPISODES)]
     workers = max(1, min(workers or default_workers(engine, executor), len(ranges)))
     job = EvaluationJob(
@@ -89,7 +97,7 @@ def evaluate(
         engine=engine,
     )
     started, parts, succeeded = time.perf_counter(), [], 0
-    for _, part in executor.run(try_out, job, ranges, workers=workers):
+    for _, part in executor.run(walk_out if walks else try_out, job, ranges, workers=workers):
         parts.append(part)
         succeeded += int(part.success.sum())
         attempted = sum(map(len, parts))
@@ -100,9 +108,9 @@ def evaluate(
         policy=candidate.policy,
         config_name=config_name,
         config_digest=config.digest,
-        robot=twin.robot.name,
-        task=twin.instruction,
-        phases=twin.task.phase_names,
+        robot=config.scene.robot.name,
+        task=task,
+        phases=phases,
         seed=seed,
         ensemble=acting.ensemble,
         versions=versions((), films=False, engine=engine),

@@ -51,7 +51,7 @@ class WalkScene:
         """A scene with a table and things, which a legged robot does not have."""
         raise UsageError(
             f"scene.robot: {self.robot.name} has legs; this command is for arms with a task on a table. Configs of "
-            "legged robots are for `twinloop reinforce`, `evaluate` and `view`, and for `tl.make_env`"
+            "legged robots are for `twinloop reinforce`, `evaluate`, `generate` and `view`, and for `tl.make_env`"
         )
 
     def of_tasks(self) -> "dict[str, WalkScene]":

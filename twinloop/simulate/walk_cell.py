@@ -161,6 +161,10 @@ class WalkCell(ModelFields):
         self.shin_force_n = self._sensors[:, twin.shin_forces]
         self.base_force_n = self._sensors[:, twin.base_forces[0]]
 
+    def base_pose(self) -> np.ndarray:
+        """(width, 7) place and quaternion w, x, y, z of the base in the world."""
+        return self._qpos[:, :7].copy()
+
     @property
     def height_m(self) -> np.ndarray:
         """(width,) height of the base above the ground below it."""

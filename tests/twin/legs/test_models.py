@@ -41,7 +41,7 @@ def test_mass_and_limits_are_the_published_ones(robot: LeggedRobot, twin: WalkTw
 
 def test_the_nominal_pose_has_its_feet_on_the_ground_at_the_nominal_height(robot: LeggedRobot, twin: WalkTwin):
     heights = _feet_in_home_pose(twin, np.array(robot.home_rad))[:, 2]
-    np.testing.assert_allclose(heights + robot.home_height_m, twin.foot_rest_m, atol=2e-3)
+    np.testing.assert_allclose(heights + robot.home_height_m, twin.foot_rest_m, atol=4e-3)
 
 
 def test_mirrored_joints_give_the_mirror_image(robot: LeggedRobot, twin: WalkTwin):

@@ -10,7 +10,9 @@ G = mujoco.mjtGeom
 def shapes_of(model: mujoco.MjModel, body: int) -> dict[str, rr.AsComponents]:
     """Kind -> all geoms of that kind, in the body's frame."""
     geoms = geoms_of(model, body)
-    makers = {"capsules": _capsules, "cylinders": _cylinders, "ellipsoids": _ellipsoids, "boxes": _boxes}
+    makers = {
+        "capsules": _capsules, "cylinders": _cylinders, "ellipsoids": _ellipsoids, "boxes": _boxes, "ground": _ground,
+    }  # fmt: skip
     of_kind = {kind: geoms[[KINDS.get(int(model.geom_type[geom])) == kind for geom in geoms]] for kind in makers}
     return {kind: makers[kind](model, same_kind) for kind, same_kind in of_kind.items() if len(same_kind)}
 
@@ -29,7 +31,10 @@ KINDS = {
     G.mjGEOM_ELLIPSOID.value: "ellipsoids",
     G.mjGEOM_BOX.value: "boxes",
     G.mjGEOM_MESH.value: "boxes",
+    G.mjGEOM_HFIELD.value: "ground",
 }
+GROUND_STEP = 2
+"""Every second point of a height field is shown."""
 
 
 def _capsules(model: mujoco.MjModel, geoms: np.ndarray) -> rr.AsComponents:
@@ -67,6 +72,24 @@ def _boxes(model: mujoco.MjModel, geoms: np.ndarray) -> rr.AsComponents:
         half_sizes=half, centers=centres, quaternions=_turns(model, geoms), colors=_colours(model, geoms),
         fill_mode="solid",
     )  # fmt: skip
+
+
+def _ground(model: mujoco.MjModel, geoms: np.ndarray) -> rr.AsComponents:
+    """A height field as a mesh of triangles."""
+    geom = int(geoms[0])
+    field = int(model.geom_dataid[geom])
+    rows, columns, start = (int(values[field]) for values in (model.hfield_nrow, model.hfield_ncol, model.hfield_adr))
+    half_x, half_y, tall, _ = model.hfield_size[field]
+    heights = model.hfield_data[start : start + rows * columns].reshape(rows, columns)[::GROUND_STEP, ::GROUND_STEP]
+    y, x = (np.linspace(-half, half, count)[::GROUND_STEP] for half, count in ((half_y, rows), (half_x, columns)))
+    places = np.stack([*np.meshgrid(x, y), tall * heights], axis=-1).reshape(-1, 3) + model.geom_pos[geom]
+    wide = len(x)
+    corner = (np.arange(len(y) - 1)[:, None] * wide + np.arange(wide - 1)).ravel()
+    triangles = np.concatenate([
+        np.stack([corner, corner + 1, corner + wide], axis=1),
+        np.stack([corner + 1, corner + wide + 1, corner + wide], axis=1),
+    ])  # fmt: skip
+    return rr.Mesh3D(vertex_positions=places, triangle_indices=triangles, albedo_factor=_colours(model, geoms)[0])
 
 
 def _axes(model: mujoco.MjModel, geoms: np.ndarray) -> np.ndarray:

@@ -21,9 +21,10 @@ def log_space(log: RerunLog, viewed: StoredEpisode) -> None:
     log.static(WORLD, rr.ViewCoordinates.RIGHT_HAND_Z_UP)
     if viewed.poses is not None:
         _bodies(log, viewed.poses)
-        _object_box(log, viewed.poses)
+        if mujoco.mj_name2id(viewed.poses.model, mujoco.mjtObj.mjOBJ_BODY, "object") >= 0:
+            _object_box(log, viewed.poses)
     things = viewed.things()
-    if viewed.poses is not None:
+    if viewed.poses is not None and "base" not in things:
         things["tool"] = _seven(viewed.poses.tool_to_world)
     for name, poses in things.items():
         place(log, f"{WORLD}/pose/{name}", poses[:, :3], poses[:, 3:])

@@ -12,8 +12,10 @@ from twinloop.dataset import Dataset
 from twinloop.errors import DatasetError, UsageError
 from twinloop.observe.poses import BodyPoses, draws_of, poses_of
 from twinloop.observe.recording import Feature
+from twinloop.observe.walk_poses import walk_poses
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
+from twinloop.run.walk import WalkConfig, walk_twin_of
 from twinloop.twin.objects import OBJECTS
 
 CLEAN = "clean."
@@ -91,7 +93,10 @@ def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: 
         config = config_from_text(_scene_text(dataset, row), name="config.yaml", folder=dataset.path)
         if state is None or environment is None:
             return StoredEpisode(dataset, index, attempt, frames, row, config, None, "no joint positions are stored")
-        poses = poses_of(twin_of(config), draws_of(attempt, viewed.drawn), state, environment)
+        if isinstance(config, WalkConfig):
+            poses = walk_poses(walk_twin_of(config), state, environment)
+        else:
+            poses = poses_of(twin_of(config), draws_of(attempt, viewed.drawn), state, environment)
     except (UsageError, DatasetError) as error:
         # Signals and images can be shown without the twin, e.g. if the robot's model file is missing.
         return StoredEpisode(dataset, index, attempt, frames, row, None, None, str(error))

@@ -21,7 +21,7 @@ HIP_XY_M, HIP_OFFSET_M, LINK_M = (0.1934, 0.0465), 0.0955, 0.213
 FOOT_RADIUS_M, KNEE_RADIUS_M = 0.022, 0.02
 HIP_NM, KNEE_NM = 23.7, 45.43
 ROTOR_KGM2 = 1.11842e-4 * 6.33**2
-STIFFNESS_NM_RAD, DAMPING_NMS_RAD = 40.0, 1.0
+STIFFNESS_NM_RAD, DAMPING_NMS_RAD = 60.0, 1.5
 LEGS = (("FL", 1, 1), ("FR", 1, -1), ("RL", -1, 1), ("RR", -1, -1))
 """Name of a leg, front (1) or rear (-1), left (1) or right (-1)."""
 
@@ -69,8 +69,8 @@ def _per_leg(hip: float, thigh: float, calf: float) -> tuple[float, ...]:
     return (hip, thigh, calf) * len(LEGS)
 
 
-# Right legs spread the other way. Feet that stand under their hips carry the trunk without turning it.
-HOME = tuple(angle for _, _, left in LEGS for angle in (left * 0.05, 0.85, -1.6))
+# Right legs spread the other way. The rear feet stand a little further back, which keeps the trunk level under load.
+HOME = tuple(angle for _, front, left in LEGS for angle in (left * 0.05, 0.8 if front > 0 else 0.9, -1.5))
 
 QUADRUPED = LeggedRobot(
     name="quadruped",
@@ -80,7 +80,7 @@ QUADRUPED = LeggedRobot(
     home_rad=HOME,
     velocity_limits_rad_s=_per_leg(30.1, 30.1, 15.7),
     torque_limits_nm=_per_leg(HIP_NM, HIP_NM, KNEE_NM),
-    home_height_m=0.315,
+    home_height_m=0.327,
     fallen_height_m=0.16,
     # A trot: diagonal legs swing together.
     feet=tuple(
@@ -90,8 +90,8 @@ QUADRUPED = LeggedRobot(
     mirror=(3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8),
     mirror_sign=_per_leg(-1.0, 1.0, 1.0),
     action_scale_rad=0.6,
-    step_period_s=0.5,
-    swing_height_m=0.07,
+    step_period_s=0.4,
+    swing_height_m=0.06,
     payload_kg=8.0,
     source="Unitree go2_description; unitree_rl_gym",
 )
