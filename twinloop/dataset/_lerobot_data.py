@@ -108,7 +108,7 @@ def _write_file(
     fields = [frame_field(feature) for feature in dataset.header.columns]
     fields += [pa.field(name, pa.type_for_alias(alias), nullable=False) for name, alias in COUNTERS.items()]
     schema = pa.schema(fields)
-    options = frame_options(schema, compression="zstd", ordered=["episode_index", "index"])
+    options = frame_options(schema, ordered=["episode_index", "index"])
     samples = []
     frame = file.first_frame
     with DurableFile(out / file.path) as sink, pq.ParquetWriter(sink, schema, **options) as writer:

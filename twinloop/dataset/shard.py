@@ -94,7 +94,7 @@ def write_shard(
         frames = _frame_table(recording, fps)
         statistics = _statistics(first, stop, recording, {**measured, **pictures.stats})
         encoded = {
-            FRAMES: encode(frames, frame_options(frames.schema, compression="lz4", ordered=["attempt"])),
+            FRAMES: encode(frames, frame_options(frames.schema, ordered=["attempt"])),
             EPISODES: encode(pa.table({**episodes, **statistics}), EPISODE_OPTIONS),
         }
     with storage_errors(folder, needed_bytes=sum(data.size for data in encoded.values())):
