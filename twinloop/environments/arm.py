@@ -122,11 +122,12 @@ class ArmEmbodiment(Embodiment):
         with np.errstate(all="ignore"):  # slots with a diverged state, whose results are not used
             if self._compares_progress:
                 self.progress_before = self.progress
-            self.cell.step(ids, self._drive.carry(command[:, :joints]), command[:, joints:])
+            self.cell.step(ids, self._drive.carry(command[:, :joints], ids), command[:, joints:])
             self._forget()
-            self._held = np.where(self.succeeded(), self._held + 1, 0)
+            part = slice(None) if ids is None else ids
+            self._held[part] = np.where(self.succeeded(), self._held + 1, 0)[part]
             if self._tracker is not None:
-                self._tracker.look(self.cell)
+                self._tracker.look(self.cell, ids)
                 self.phases_before = self.phases
                 self.phases = self._tracker.completed / len(self.twin.task.phases)
 

@@ -29,6 +29,8 @@ from twinloop.randomize.draw import Draws
 from twinloop.run.environment import EnvironmentConfig
 
 STATE = "observation.state"
+StepResult = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
+"""Observations, rewards, terminated, truncated, infos."""
 DIVERGED, TIME_LIMIT = "diverged", "time limit"
 
 
@@ -78,7 +80,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._seed, self._rounds, self._begun = seed, np.zeros(self.num_envs, np.int64), False
         self.episode, self.tick = self._all.astype(np.int64), np.zeros(self.num_envs, np.int64)
         self._action, self._previous = np.zeros((2, self.num_envs, size), np.float32)
-        self._actions = np.zeros((self.num_envs, self.longest, size), np.float32)
+        self._actions = np.zeros((2, self.num_envs, self.longest, size), np.float32)  # actions, and commands
         self._drawn = np.zeros((self.num_envs, len(robot.varied)))
         self._policy = np.zeros((self.num_envs, len(self.groups.names)), np.float32)
         self._critic = np.zeros((self.num_envs, len(self.groups.critic_names)), np.float32)
@@ -114,20 +116,45 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._begin(self._all)
         return self._policy.copy(), self._infos()
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> StepResult:
+        """Carry out one action in every environment for one control period."""
+        actions = self._checked(actions)
+        scale = self.robot.scale
+        commands = actions * scale.span.astype(np.float32) + scale.centre.astype(np.float32)
+        commands[:, scale.relative] += self._policy[:, self._origin_columns]
+        return self._step(None, actions, commands)
+
+    def step_commands(self, commands: np.ndarray, ids: np.ndarray | None = None) -> StepResult:
+        """Like `step`, with commands in the units of a dataset's actions.
+
+        Args:
+            ids: the environments to step; None for all. The others keep their state, and their results are 0.
+        """
+        scale = self.robot.scale
+        commands = np.asarray(commands, np.float32)
+        actions = commands - scale.centre.astype(np.float32)
+        actions[:, scale.relative] -= self._policy[:, self._origin_columns]
+        return self._step(ids, self._checked(actions / scale.span.astype(np.float32)), commands)
+
+    def _step(self, ids: np.ndarray | None, actions: np.ndarray, commands: np.ndarray) -> StepResult:
         if not self._begun:
             raise UsageError("step: call reset first")
-        self._advance(None, self._checked(actions))
+        stepped = self._all if ids is None else ids
+        idle = np.ones(self.num_envs, bool)
+        idle[stepped] = False
+        self._advance(ids, actions, commands)
         step = self._step_state()
-        diverged = self.robot.diverged(self.tick)
-        terms = self._weighted(step, diverged)
+        diverged = self.robot.diverged(self.tick) & ~idle
+        terms = self._weighted(step, idle | diverged)
         reward = np.sum(list(terms.values()), axis=0) if terms else np.zeros(self.num_envs)
-        terminated, reasons = self._terminated(step, diverged)
-        truncated = ~terminated & (self.tick >= self.longest)
-        self._look(self._all, step, diverged)
+        reasons = self._reasons(step, diverged)
+        reasons[idle] = ""
+        terminated = reasons != ""
+        truncated = ~idle & ~terminated & (self.tick >= self.longest)
+        self._look(stepped, step, diverged)
         over = terminated | truncated
         final = self._finish(np.flatnonzero(over), diverged, reasons) if over.any() else {}
-        infos = {**self._infos(), "reward_terms": terms, "_reward_terms": np.ones(self.num_envs, bool), **final}
+        infos = {**self._infos(), "reward_terms": terms, "_reward_terms": ~idle, **final}
         return self._policy.copy(), reward, terminated, truncated, infos
 
     def _checked(self, actions: np.ndarray) -> np.ndarray:
@@ -142,26 +169,25 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             )
         return np.clip(actions, -1, 1)
 
-    def _advance(self, ids: np.ndarray | None, actions: np.ndarray) -> None:
+    def _advance(self, ids: np.ndarray | None, actions: np.ndarray, commands: np.ndarray) -> None:
         """Carry out actions in `ids` (None: all) for one control period."""
         part = self._all if ids is None else ids
-        self._actions[part, self.tick[part]] = actions[part]
+        self._actions[0, part, self.tick[part]] = actions[part]
+        self._actions[1, part, self.tick[part]] = commands[part]
         self._previous[part], self._action[part] = self._action[part], actions[part]
         scale = self.robot.scale
-        command = actions * scale.span.astype(np.float32) + scale.centre.astype(np.float32)
-        command[:, scale.relative] += self._policy[:, self._origin_columns]
-        self.robot.step(ids, np.clip(command.astype(float), scale.lowest, scale.highest))
+        self.robot.step(ids, np.clip(commands.astype(float), scale.lowest, scale.highest))
         self.tick[part] += 1
 
     def _step_state(self) -> StepState:
         return StepState(self.robot, self._action, self._previous, self.tick, self.longest)
 
-    def _weighted(self, step: StepState, diverged: np.ndarray) -> dict[str, np.ndarray]:
-        """Reward term -> (n,) weighted values. Environments whose physics diverged get none."""
+    def _weighted(self, step: StepState, without: np.ndarray) -> dict[str, np.ndarray]:
+        """Reward term -> (n,) weighted values. Environments in `without` get none."""
         terms = {}
         for term in self._rewards:
             with np.errstate(all="ignore"):
-                values = np.where(diverged, 0.0, term.function(step)) * self.reward_weights[term.name]
+                values = np.where(without, 0.0, term.function(step)) * self.reward_weights[term.name]
             if not np.isfinite(values).all():
                 row = int(np.flatnonzero(~np.isfinite(values))[0])
                 raise TermError(
@@ -172,14 +198,14 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             terms[term.name] = values
         return terms
 
-    def _terminated(self, step: StepState, diverged: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n,) terminated and (n,) name of the term that ended the episode."""
+    def _reasons(self, step: StepState, diverged: np.ndarray) -> np.ndarray:
+        """(n,) name of the term that ends the episode; "" where it goes on."""
         reasons = np.full(self.num_envs, "", object)
         for term in reversed(self._ends):
             with np.errstate(all="ignore"):
                 reasons[term.function(step)] = term.name
         reasons[diverged] = DIVERGED
-        return reasons != "", reasons
+        return reasons
 
     def _finish(self, ids: np.ndarray, diverged: np.ndarray, reasons: np.ndarray) -> dict[str, Any]:
         """End the episodes of environments `ids`, and begin the next ones."""
@@ -256,7 +282,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Everything that `restore` needs to continue exactly, as arrays."""
         state = {
             "seed": np.array(self._seed, np.int64), "rounds": self._rounds.copy(), "tick": self.tick.copy(),
-            "drawn": self._drawn.copy(), "actions": self._actions[:, : int(self.tick.max())].copy(),
+            "drawn": self._drawn.copy(), "actions": self._actions[:, :, : int(self.tick.max())].copy(),
         }  # fmt: skip
         if self.curriculum is not None:
             state |= {f"curriculum/{name}": values for name, values in self.curriculum.state().items()}
@@ -286,9 +312,9 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 self._start(fresh, Draws(draws.attempts, values, draws.varied))
             running = np.flatnonzero(longest - ticks <= moment)
             if moment < longest and len(running):
-                actions = np.zeros_like(self._action)
-                actions[running] = np.asarray(state["actions"])[running, self.tick[running]]
-                self._advance(None if len(running) == self.num_envs else running, actions)
+                actions, commands = np.zeros((2, *self._action.shape), np.float32)
+                actions[running], commands[running] = np.asarray(state["actions"])[:, running, self.tick[running]]
+                self._advance(None if len(running) == self.num_envs else running, actions, commands)
                 self._look(running, self._step_state(), nobody)
 
 

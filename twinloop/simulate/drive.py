@@ -75,8 +75,12 @@ class Drive:
         active = [(hook, self._values[name]) for name, (_, hook) in HOOKS.items() if name in self._values]
         self._stages = {stage: [pair for pair in active if pair[0].at == stage] for stage in COMMAND_STAGES}
 
-    def carry(self, command_rad: np.ndarray) -> np.ndarray:
-        """Return the (width, joints) targets that reach the servos in this control period."""
+    def carry(self, command_rad: np.ndarray, ids: np.ndarray | None = None) -> np.ndarray:
+        """Return the (width, joints) targets that reach the servos in this control period.
+
+        Args:
+            ids: slots that are simulated in this period; None for all. The others wait at the start of an episode.
+        """
         if not self._values:
             return command_rad
         self.rad, self.effort_nm = command_rad, self._cell.arm_effort_nm
@@ -87,7 +91,11 @@ class Drive:
                 self.rad = self.rad + 1e-3 * self._offset_mrad
             for hook, values in hooks:
                 hook.act(self, values)
-        self.tick = np.minimum(self.tick + 1, self._shape[2] - 1)
+        later = np.minimum(self.tick + 1, self._shape[2] - 1)
+        if ids is None:
+            self.tick = later
+        else:
+            self.tick[ids] = later[ids]
         return self.rad
 
     def shift_mrad(self, offset: np.ndarray) -> None:

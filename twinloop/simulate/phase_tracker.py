@@ -44,10 +44,10 @@ class PhaseTracker:
         """(width,) number of phases of each slot before the first that is not completed."""
         return np.minimum.reduce([arm.first_open for arm in self._arms])
 
-    def look(self, cell: View) -> None:
-        """Update the completed phases from the current state. Call once per control period."""
+    def look(self, cell: View, ids: np.ndarray | None = None) -> None:
+        """Update the completed phases of slots `ids` (None: all). Call once in each control period of a slot."""
         for arm, view in zip(self._arms, cell.arms, strict=True):
-            arm.look(view)
+            arm.look(view, ids)
 
 
 class _ArmTracker:
@@ -77,22 +77,26 @@ class _ArmTracker:
         """(width,) place in the task's program of the first phase that is not completed; the number of all if none."""
         return self._numbers[self._completed]
 
-    def look(self, cell: View) -> None:
+    def look(self, cell: View, ids: np.ndarray | None = None) -> None:
+        mine = np.ones(len(self._fresh), bool)
+        if ids is not None:
+            mine[:] = False
+            mine[ids] = True
         # A policy reports no target orientation. The tool's own is what a phase begins with.
         self._program.wanted_axes[:] = cell.tool_axes
-        self._program.enter(cell, self._phase, self._fresh)
+        self._program.enter(cell, self._phase, self._fresh & mine)
         evidence, alone = self._evidence(cell)
         before = self._completed
-        begun = self._fresh & (before == 0)
+        begun = mine & self._fresh & (before == 0)
         self._at_start[begun] = evidence[begun]
         alone = alone | (self._conditional & ~self._at_start)
         numbers = np.arange(len(self._phases))
-        counts = evidence & (alone | (numbers == before[:, None]))
+        counts = mine[:, None] & evidence & (alone | (numbers == before[:, None]))
         self._completed = np.maximum(before, (counts * (numbers + 1)).max(axis=1))
-        self._fresh = self._completed > before
+        self._fresh = np.where(mine, self._completed > before, self._fresh)
         # The next phase begins where this one has ended.
-        self._program.enter(cell, self._phase, self._fresh)
-        self._program.memory.elapsed_s += self.twin.control_period_s
+        self._program.enter(cell, self._phase, self._fresh & mine)
+        self._program.memory.elapsed_s += self.twin.control_period_s * mine
 
     def _evidence(self, cell: View) -> tuple[np.ndarray, np.ndarray]:
         """Return the evidence for each phase.

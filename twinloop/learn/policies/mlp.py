@@ -11,16 +11,24 @@ from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
 
 
+BOUNDS = ("none", "clip", "tanh")
+"""How normalised actions are kept between -1 and 1. Policies of reinforcement learning have bounded actions."""
+
+
 class MlpPolicy(Policy):
     name = "mlp"
 
     def __init__(
-        self, space: Space, scales: Scales, *, horizon: int = 16, executed: int = 8, width: int = 384, depth: int = 3
-    ):
+        self, space: Space, scales: Scales, *, horizon: int = 16, executed: int = 8, width: int = 384, depth: int = 3,
+        bound: str = "none",
+    ):  # fmt: skip
         super().__init__()
+        if bound not in BOUNDS:
+            raise ValueError(f"bound is {bound!r}; one of {', '.join(BOUNDS)} was expected")
         if space.pictures:
             raise ValueError(f"mlp does not read images ({space.pictures[0].name}); use act or flow")
         self.horizon, self.executed, self._width, self._depth = horizon, executed, width, depth
+        self.bound = bound
         self._actions = space.action.shape[0]
         self.vectors, self.code = VectorInputs(space, scales), ActionCode(space, scales)
         self.enter = nn.Linear(self.vectors.width, width)
@@ -30,19 +38,34 @@ class MlpPolicy(Policy):
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:  # noqa: ARG002 - draws nothing
         wanted = self.code.encode(batch.actions, batch.inputs)
         # Absolute error instead of squared: if two demonstrations differ, their mean need not be a valid action.
-        return (self._code(batch.inputs, batch.real) - wanted).abs().mean()
+        return (self.bounded(self.raw_code(batch.inputs, batch.real)) - wanted).abs().mean()
 
     def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:  # noqa: ARG002
-        return self.code.decode(self._code(inputs, real), inputs)
+        return self.code.decode(self.bounded(self.raw_code(inputs, real)), inputs)
 
-    def _code(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
+    def bounded(self, code: Tensor) -> Tensor:
+        """Return normalised actions with the policy's bound."""
+        if self.bound == "none":
+            return code
+        return code.tanh() if self.bound == "tanh" else code.clamp(-1.0, 1.0)
+
+    def raw_code(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
+        """Return (n, horizon, a) normalised actions, before the bound."""
+        return self.head(self.trunk(inputs, real))
+
+    def trunk(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
+        """Return (n, width) the activations before the last layer."""
         hidden = self.enter(self.vectors(inputs, real))
         for block in self.blocks:
             hidden = block(hidden)
+        return hidden
+
+    def head(self, hidden: Tensor) -> Tensor:
         return self.leave(hidden).unflatten(1, (self.horizon, self._actions))
 
     def settings(self) -> dict[str, Any]:
-        return {"horizon": self.horizon, "executed": self.executed, "width": self._width, "depth": self._depth}
+        settings = {"horizon": self.horizon, "executed": self.executed, "width": self._width, "depth": self._depth}
+        return settings if self.bound == "none" else {**settings, "bound": self.bound}
 
 
 class _Block(nn.Module):

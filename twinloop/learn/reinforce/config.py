@@ -1,0 +1,57 @@
+"""ReinforceConfig: the settings of a training by reinforcement."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Algorithm = Literal["ppo", "sac", "distill"]
+
+
+@dataclass(frozen=True)
+class ReinforceConfig:
+    """Settings of a training by reinforcement.
+
+    Attributes:
+        algorithm: `ppo`, `sac`, or `distill` for a student that imitates the policy it starts from.
+        iterations: number of updates.
+        num_envs: environments that are simulated together.
+        steps: policy steps of each environment in one iteration.
+        seed: of initial weights and exploration, and run seed of the episodes.
+        width, depth: size of a new policy's network.
+        learning_rate: of the optimiser; PPO adapts it to `desired_kl`.
+        gamma, lam: discount of one policy step, and of generalised advantage estimation.
+        epochs, mini_batches: passes over the data of an iteration, and parts of a pass.
+        entropy: weight of the entropy bonus.
+        noise: initial standard deviation of exploration, in normalised actions.
+        desired_kl: change of the policy that PPO aims at in one iteration.
+        leash: weight of the KL divergence from the policy that training started from; 0 without one.
+        until: stop early at this success rate over the last `window` episodes; 0 never stops.
+        patience: stop after this many iterations without a better mean reward; 0 never stops.
+        save_every: iterations from checkpoint to checkpoint.
+        widen: automatic domain randomization instead of the config's full ranges.
+        demonstrations: share of demonstrations in a batch of SAC.
+        replay: transitions that the replay buffer of SAC holds.
+    """
+
+    algorithm: Algorithm = "ppo"
+    iterations: int = 200
+    num_envs: int = 128
+    steps: int = 32
+    seed: int = 0
+    width: int = 128
+    depth: int = 2
+    learning_rate: float = 3e-4
+    gamma: float = 0.98
+    lam: float = 0.95
+    epochs: int = 5
+    mini_batches: int = 4
+    entropy: float = 0.002
+    noise: float = 0.5
+    desired_kl: float = 0.02
+    leash: float = 0.0
+    until: float = 0.0
+    window: int = 256
+    patience: int = 0
+    save_every: int = 10
+    widen: bool = False
+    demonstrations: float = 0.25
+    replay: int = 200_000

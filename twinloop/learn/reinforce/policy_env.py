@@ -1,0 +1,93 @@
+"""PolicyEnv: environments as rsl-rl steps them. One step carries out one action chunk of the policy.
+
+An environment whose episode ends inside a chunk waits for the end of the step, because a policy computes a new chunk
+when an episode begins. So training executes chunks exactly as evaluation and deployment do.
+"""
+
+import numpy as np
+import torch
+from rsl_rl.env import VecEnv
+from tensordict import TensorDict
+from torch import Tensor
+
+from twinloop.environments.vector_env import VectorTwinEnv
+from twinloop.learn.reinforce.actor_model import PolicyModel
+
+
+class PolicyEnv(VecEnv):
+    """Environments whose actions are the offsets of a policy's chunks.
+
+    Attributes:
+        ended: success of every episode that has ended since `clear`, in order.
+        term_sums: reward term -> sum over all environments and periods since `clear`.
+        periods: simulated control periods of all environments since `clear`.
+        lowest, highest: (a,) extreme commands so far.
+    """
+
+    def __init__(self, env: VectorTwinEnv, model: PolicyModel, *, device: str = "cpu"):
+        self.env, self.model, self.device = env, model, device
+        self.num_envs, self.num_actions = env.num_envs, env.robot.action.shape[0]
+        self.executed = model.policy.executed
+        self.max_episode_length = -(-env.longest // self.executed)
+        self.episode_length_buf = torch.zeros(self.num_envs, dtype=torch.long)
+        self.cfg = {}
+        self.lowest, self.highest = np.full(self.num_actions, np.inf), np.full(self.num_actions, -np.inf)
+        self.episodes = self.total_periods = 0
+        self.clear()
+
+    def clear(self) -> None:
+        self.ended: list[bool] = []
+        self.lengths: list[int] = []
+        self.reasons: list[str] = []
+        self.returns = 0.0
+        self.term_sums: dict[str, float] = {}
+        self.periods = 0
+
+    def get_observations(self) -> TensorDict:
+        groups = {name: torch.from_numpy(values.copy()) for name, values in self.env.observations.items()}
+        return TensorDict(groups, batch_size=[self.num_envs]).to(self.device)
+
+    def step(self, actions: Tensor) -> tuple[TensorDict, Tensor, Tensor, dict]:
+        commands = self._commands(actions)
+        rewards, dones = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
+        time_outs = np.zeros(self.num_envs, bool)
+        for place in range(self.executed):
+            ids = None if not dones.any() else np.flatnonzero(~dones)
+            if ids is not None and not len(ids):
+                break
+            _, reward, terminated, truncated, infos = self.env.step_commands(commands[:, place], ids)
+            rewards += reward
+            dones |= terminated | truncated
+            time_outs |= truncated
+            self._note(commands[:, place], infos, self.num_envs if ids is None else len(ids))
+        self.returns += float(rewards.sum())
+        extras = {"time_outs": torch.from_numpy(time_outs).to(self.device)}
+        reward = torch.from_numpy(rewards.astype(np.float32)).to(self.device)
+        return self.get_observations(), reward, torch.from_numpy(dones).to(self.device), extras
+
+    def _note(self, commands: np.ndarray, infos: dict, count: int) -> None:
+        self.periods += count
+        self.total_periods += count
+        scale = self.env.robot.scale
+        carried = np.clip(commands, scale.lowest, scale.highest)
+        self.lowest, self.highest = np.minimum(self.lowest, carried.min(0)), np.maximum(self.highest, carried.max(0))
+        for name, values in infos["reward_terms"].items():
+            self.term_sums[name] = self.term_sums.get(name, 0.0) + float(values.sum())
+        if "final_info" in infos:
+            final, mask = infos["final_info"], infos["_final_info"]
+            self.ended += final["success"][mask].tolist()
+            self.lengths += final["length"][mask].tolist()
+            self.reasons += final["reason"][mask].tolist()
+            self.episodes += int(mask.sum())
+
+    @torch.no_grad()
+    def _commands(self, actions: Tensor) -> np.ndarray:
+        """(n, executed, a) commands of the chunks whose mean normalised action is `actions`."""
+        policy, obs = self.model.policy, self.get_observations()
+        code = actions[:, None, :]
+        if self.executed > 1:
+            chunk = self.model.chunk(obs)
+            code = chunk - chunk.mean(dim=1, keepdim=True) + code
+        padded = torch.zeros(self.num_envs, policy.horizon, self.num_actions, device=code.device)
+        padded[:, : self.executed] = policy.bounded(code)
+        return policy.code.decode(padded, self.model.inputs(obs))[:, : self.executed].cpu().numpy()

@@ -1,0 +1,159 @@
+"""PpoTraining: proximal policy optimisation by rsl-rl, with an optional leash to the policy that it started from.
+
+The leash adds -leash * (log pi(a|s) - log pi_0(a|s)) to the reward of every step, which is the KL divergence from the
+first policy pi_0 on average (Ziegler et al., "Fine-Tuning Language Models from Human Preferences", 2019).
+"""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from rsl_rl.algorithms import PPO
+from rsl_rl.models import MLPModel
+from rsl_rl.storage import RolloutStorage
+from tensordict import TensorDict
+from torch import Tensor
+
+from twinloop.environments.vector_env import VectorTwinEnv
+from twinloop.errors import TrainingError
+from twinloop.learn.policies.mlp import MlpPolicy
+from twinloop.learn.reinforce.actor_model import PolicyModel
+from twinloop.learn.reinforce.config import ReinforceConfig
+from twinloop.learn.reinforce.policy_env import PolicyEnv
+from twinloop.learn.reinforce.random_state import keep_random_state, seed_all
+
+CRITIC_LAYERS = (256, 128)
+MOST_DEVIATIONS = 8.0
+WARM_UP = 16
+"""Steps before training, which the normalisation of observations is fitted to."""
+
+
+class LeashedPPO(PPO):
+    """PPO whose reward has a penalty for leaving a reference policy."""
+
+    reference: PolicyModel | None = None
+    leash = 0.0
+    divergence = 0.0
+
+    def process_env_step(self, obs: TensorDict, rewards: Tensor, dones: Tensor, extras: dict[str, Tensor]) -> None:
+        if self.reference is not None:
+            transition = self.transition
+            self.reference.distribution.load_state_dict(self.actor.distribution.state_dict())  # the same noise
+            self.reference(transition.observations, stochastic_output=True)
+            before = self.reference.get_output_log_prob(transition.actions)
+            ratio = transition.actions_log_prob.view(-1) - before
+            self.divergence += float(ratio.mean())
+            rewards = rewards - self.leash * ratio
+        super().process_env_step(obs, rewards, dones, extras)
+
+
+class ClippedCritic(MLPModel):
+    """A critic that limits normalised observations, so that a first contact force is no outlier of a thousand."""
+
+    def get_latent(self, obs: TensorDict, masks: Tensor | None = None, hidden_state: Any = None) -> Tensor:
+        return super().get_latent(obs, masks, hidden_state).clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
+
+
+class PpoTraining:
+    """One training by PPO, iteration by iteration.
+
+    Args:
+        started: a trained policy to improve; its observations stay normalised as they are.
+    """
+
+    name = "ppo"
+
+    def __init__(
+        self, env: VectorTwinEnv, policy: MlpPolicy, config: ReinforceConfig, *, started: bool, device: str = "cpu"
+    ):
+        self.config, self.policy = config, policy
+        seed_all(config.seed)
+        noise = {"noise": config.noise, "least": 0.02, "most": 1.0}
+        self.model = PolicyModel(policy, env.groups.inputs, normalise=not started, **noise)
+        self.env = PolicyEnv(env, self.model, device=device)
+        env.reset()
+        obs = self.env.get_observations()
+        critic = ClippedCritic(
+            obs, {"critic": ["critic"]}, "critic", 1, hidden_dims=CRITIC_LAYERS, obs_normalization=True
+        )
+        storage = RolloutStorage("rl", env.num_envs, config.steps, obs, [self.env.num_actions], device)
+        self.algorithm = LeashedPPO(
+            self.model, critic, storage,  # pyright: ignore[reportArgumentType]
+            num_learning_epochs=config.epochs, num_mini_batches=config.mini_batches, gamma=config.gamma,
+            lam=config.lam, entropy_coef=config.entropy, learning_rate=config.learning_rate,
+            desired_kl=config.desired_kl, device=device,
+        )  # fmt: skip
+        if started and config.leash:
+            self.algorithm.reference = copy.deepcopy(self.model).requires_grad_(False)
+            self.algorithm.leash = config.leash
+        self._obs = self._warm_up()
+
+    def _warm_up(self) -> TensorDict:
+        """Fit the normalisation of observations to a few random steps. Later updates then change it little."""
+        seen = []
+        with torch.no_grad():
+            for _ in range(WARM_UP):
+                seen.append(self.env.get_observations())
+                self.env.step(self.model(seen[-1], stochastic_output=True))
+        together = torch.cat(seen)
+        self.algorithm.train_mode()
+        self.model.update_normalization(together)
+        self.algorithm.critic.update_normalization(together)
+        self.env.env.reset(seed=self.config.seed)
+        self.env.clear()
+        return self.env.get_observations()
+
+    def iterate(self) -> dict[str, float]:
+        """Simulate `steps` policy steps, update the policy once, and return losses and other figures."""
+        algorithm = self.algorithm
+        algorithm.train_mode()
+        algorithm.divergence = 0.0
+        with torch.no_grad():
+            for _ in range(self.config.steps):
+                actions = algorithm.act(self._obs)
+                self._obs, rewards, dones, extras = self.env.step(actions)
+                algorithm.process_env_step(self._obs, rewards, dones, extras)
+            algorithm.compute_returns(self._obs)
+        losses = algorithm.update()
+        if not all(torch.isfinite(parameter).all() for parameter in self.model.parameters()):
+            raise TrainingError("the policy's weights are not finite after an update; try a lower --learning-rate")
+        figures = {f"loss/{name}": float(value) for name, value in losses.items()}
+        figures |= {"learning_rate": algorithm.learning_rate, "noise": float(self.model.output_std.detach().mean())}
+        if algorithm.reference is not None:
+            figures["divergence"] = algorithm.divergence / self.config.steps
+        return figures
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything that a resumed training needs, as tensors."""
+        models = {"actor": self.model, "critic": self.algorithm.critic}
+        state = {f"{part}.{name}": value for part, model in models.items() for name, value in model.state_dict().items()}
+        if self.algorithm.reference is not None:
+            state |= {f"reference.{name}": value for name, value in self.algorithm.reference.state_dict().items()}
+        for index, values in self.algorithm.optimizer.state_dict()["state"].items():
+            state |= {f"optimiser.{index}.{name}": value for name, value in values.items()}
+        state["learning_rate"] = torch.tensor(self.algorithm.learning_rate, dtype=torch.float64)
+        env = {name: torch.from_numpy(values) for name, values in self.env.env.state().items()}
+        return state | {f"env.{name}": value for name, value in env.items()} | keep_random_state()
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        self.model.load_state_dict(_part(state, "actor"))
+        self.algorithm.critic.load_state_dict(_part(state, "critic"))
+        if self.algorithm.reference is not None:
+            self.algorithm.reference.load_state_dict(_part(state, "reference"))
+        self.algorithm.learning_rate = float(state["learning_rate"])
+        moments: dict[int, dict[str, Any]] = {}
+        for name, value in _part(state, "optimiser").items():
+            index, _, kind = name.partition(".")
+            moments.setdefault(int(index), {})[kind] = value.clone()
+        content = self.algorithm.optimizer.state_dict()
+        for group in content["param_groups"]:
+            group["lr"] = self.algorithm.learning_rate
+        self.algorithm.optimizer.load_state_dict({**content, "state": moments})
+        self.env.env.restore({name: value.numpy() for name, value in _part(state, "env").items()})
+        self._obs = self.env.get_observations()
+        seed_all(state)
+
+
+def _part(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(f"{prefix}."): value for name, value in state.items() if name.startswith(f"{prefix}.")}
