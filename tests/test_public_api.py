@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 FUNCTIONS = (
     "load_config", "explain", "generate", "train", "finetune", "value", "evaluate", "promote", "rollback", "deploy",
     "diagnose", "plan", "calibrate", "loop",
-    "make_env",
+    "make_env", "reinforce",
 )  # fmt: skip
 CLASSES = (
     "RunConfig", "Dataset", "Checkpoint", "Robot", "Task", "Parameter", "Check", "Policy", "LiveRobot", "Executor",
@@ -96,7 +96,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 EXAMPLES = (
     "load_config", "explain", "generate", "RunConfig", "Dataset", "train", "Checkpoint", "finetune", "value",
     "evaluate", "promote", "rollback", "deploy", "diagnose", "plan", "calibrate", "loop", "Robot", "Task", "Parameter",
-    "make_env",
+    "make_env", "reinforce",
     "Check", "Policy", "LiveRobot", "Executor", *ERRORS,
 )  # fmt: skip
 

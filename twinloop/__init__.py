@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from twinloop.api.learning import train as train
     from twinloop.api.learning import value as value
     from twinloop.api.reinforcing import make_env as make_env
+    from twinloop.api.reinforcing import reinforce as reinforce
     from twinloop.curate.check import Check as Check
     from twinloop.dataset.reader import Dataset as Dataset
     from twinloop.deploy.robot import LiveRobot as LiveRobot
@@ -68,6 +69,7 @@ _MODULES = {
     "calibrate": "twinloop.api.improving",
     "loop": "twinloop.api.improving",
     "make_env": "twinloop.api.reinforcing",
+    "reinforce": "twinloop.api.reinforcing",
     "RunConfig": "twinloop.run.config",
     "Dataset": "twinloop.dataset.reader",
     "Checkpoint": "twinloop.learn.checkpoint",
@@ -92,7 +94,7 @@ _MODULES = {
 __all__ = [  # noqa: RUF022 - in the order of the docs
     "load_config", "explain", "generate", "train", "finetune", "value", "evaluate", "promote", "rollback", "deploy",
     "diagnose", "plan", "calibrate", "loop",
-    "make_env",
+    "make_env", "reinforce",
     "RunConfig", "Dataset", "Checkpoint", "Robot", "Task", "Parameter", "Check", "Policy", "LiveRobot", "Executor",
     "TwinloopError", "UsageError", "ConfigError", "PluginError", "DatasetError", "CheckpointError", "RegistryError",
     "RobotError",

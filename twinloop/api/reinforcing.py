@@ -1,13 +1,17 @@
 """Environments for reinforcement learning, and training in them."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from twinloop.api.arguments import ConfigLike, named_config
-from twinloop.errors import UsageError
+from twinloop.api.arguments import CheckpointLike, ConfigLike, DatasetLike, PathOrStr, folder, named_config
+from twinloop.errors import UsageError, nearest
 from twinloop.simulate.engine import Backend, EngineConfig
 
 if TYPE_CHECKING:
     from twinloop.environments.vector_env import VectorTwinEnv
+    from twinloop.learn.checkpoint import Checkpoint
+    from twinloop.learn.reinforce.record import IterationRecord
 
 
 def make_env(
@@ -47,3 +51,69 @@ def make_env(
         raise UsageError(f"environments need Gymnasium ({error}): pip install 'twinloop[rl]'") from None
     read, _ = named_config(config)
     return vector_env(read, num_envs=num_envs, seed=seed, threads=threads, engine=EngineConfig(engine, device))
+
+
+def reinforce(
+    config: ConfigLike | None,
+    out: PathOrStr,
+    *,
+    algorithm: str = "ppo",
+    parent: CheckpointLike | None = None,
+    demonstrations: DatasetLike | None = None,
+    iterations: int | None = None,
+    num_envs: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    device: str = "cpu",
+    engine: Backend = "cpu",
+    on_iteration: "Callable[[IterationRecord], None] | None" = None,
+) -> "Checkpoint":
+    """Train a policy by reinforcement learning in a cell. Called again with the same arguments, it continues.
+
+    Args:
+        config: a config or its file; its section `environment` chooses observations and rewards. None: the embedded
+            pick-and-place cell.
+        out: the checkpoint's folder.
+        algorithm: `"ppo"`, `"sac"`, or `"distill"` for a student that imitates `parent`.
+        parent: a checkpoint to improve, or the teacher.
+        demonstrations: a dataset of this config, for the replay buffer of `"sac"`.
+        iterations, num_envs: number of updates, and of environments.
+        settings: further fields of `ReinforceConfig`, such as `{"leash": 0.02, "until": 0.95}`.
+        seed: of initial weights and exploration, and run seed of the episodes.
+        threads: of the physics; one per core by default.
+        device: of torch, and of Warp.
+        engine: `"cpu"`, or `"warp"` for MuJoCo Warp.
+        on_iteration: called with an IterationRecord after each iteration.
+
+    Example:
+        >>> checkpoint = tl.reinforce(
+        ...     "cell.yaml", "policies/reinforced", iterations=2, num_envs=8, settings={"steps": 8}
+        ... )
+        >>> checkpoint.card.policy, checkpoint.card.steps
+        ('mlp', 2)
+    """
+    try:
+        from twinloop.learn.reinforce.config import ReinforceConfig, sac_config, tuning_config
+        from twinloop.learn.reinforce.start import reinforce as _reinforce
+    except ImportError as error:
+        raise UsageError(f"reinforcement needs packages of its own ({error}): pip install 'twinloop[rl]'") from None
+    from twinloop.learn.checkpoint import load
+
+    if algorithm not in ("ppo", "sac", "distill"):
+        raise UsageError(f"algorithm: {algorithm!r} was given; ppo, sac or distill was expected")
+    base = tuning_config() if parent is not None and algorithm == "ppo" else ReinforceConfig()
+    base = sac_config() if algorithm == "sac" else base
+    given = {"iterations": iterations, "num_envs": num_envs, **(settings or {})}
+    unknown = sorted(set(given) - set(ReinforceConfig.__dataclass_fields__))
+    if unknown:
+        raise UsageError(f"settings: {unknown[0]!r} is unknown; {nearest(unknown[0], ReinforceConfig.__annotations__)}")
+    chosen = replace(
+        base, algorithm=algorithm, seed=seed, **{name: value for name, value in given.items() if value is not None}
+    )  # pyright: ignore[reportArgumentType]
+    read, _ = named_config(config)
+    return _reinforce(
+        read, folder(out), chosen, parent=None if parent is None else load(folder(parent)),
+        demonstrations=None if demonstrations is None else folder(demonstrations), threads=threads, device=device,
+        engine=EngineConfig(engine, device if engine == "warp" else ""), on_iteration=on_iteration or (lambda _: None),
+    ).checkpoint  # fmt: skip

@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "finetune": "continue training a checkpoint on a small amount of real data",
         "value": "score episodes by how much they help a policy on target data, and write weights for training",
         "mix": "propose the share of simulated data in a training, from small proxy trainings",
+        "reinforce": "train or improve a policy by reinforcement learning in the twin",
         "evaluate": "roll out a policy in the twin and report success rates with intervals",
         "export": "convert a checkpoint to one ONNX file and check it against torch",
     },

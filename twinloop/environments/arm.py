@@ -4,12 +4,14 @@ An environment's episode i of seed s has the draws, physics and sensor values of
 policy therefore does in an environment what it does in `twinloop evaluate`.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from twinloop.environments.embodiment import ActionScale, Embodiment, TermDefaults
-from twinloop.observe.features import features_of
+from twinloop.observe.features import CLEAN, features_of
 from twinloop.observe.instruction import INSTRUCTION, instruction_feature, instruction_vectors
-from twinloop.observe.live_sensors import LiveSensors
+from twinloop.observe.live_sensors import TRUE, LiveSensors
 from twinloop.observe.recording import Feature
 from twinloop.randomize.draw import Draws
 from twinloop.run.config import RunConfig
@@ -59,8 +61,10 @@ class ArmEmbodiment(Embodiment):
         known = {feature.name: feature for feature in features_of(twin, config.observe)}
         self.action = known["action"]
         sensed = LiveSensors(twin, config.observe, width=1, seed=0).features
-        self.features = tuple(known[name] for name in sensed if name in known)
-        self.features += (instruction_feature(),)
+        measured = tuple(known[name] for name in sensed if name in known)
+        true = tuple(replace(feature, name=CLEAN + feature.name) for feature in measured)
+        self.features = (*measured, instruction_feature(), *true)
+        self._channels = {CLEAN + name: channel for name, channel in sensed.items()}
         self.scale = _scale(twin, self.action, config.environment or EnvironmentConfig())
         said = (INSTRUCTION,) if twin.task.roles else ()
         self.defaults = TermDefaults(
@@ -78,10 +82,12 @@ class ArmEmbodiment(Embodiment):
         self._compares_progress = False
         self._success = self._progress = self._fallen = None
         self._read: tuple[str, ...] = ()
+        self._true: tuple[str, ...] = ()
         self.reseed(seed)
 
     def use(self, features: tuple[str, ...], needs: frozenset[str]) -> None:
         self._read = features
+        self._true = tuple(name for name in features if name in self._channels)
         if INSTRUCTION in features:
             self._instructions = np.zeros((self.width, instruction_feature().shape[0]), np.float32)
         self._tracker = PhaseTracker(self.twin, width=self.width) if "phases" in needs else None
@@ -91,7 +97,7 @@ class ArmEmbodiment(Embodiment):
     def reseed(self, seed: int) -> None:
         self._seed = seed
         self._sampler = self.config.sampler(seed=seed)
-        sensed = tuple(name for name in self._read if name != INSTRUCTION)
+        sensed = tuple(name for name in self._read if name != INSTRUCTION and name not in self._channels)
         self._sensors = LiveSensors(self.twin, self.config.observe, width=self.width, seed=seed, features=sensed)
         self._drive = Drive(self.cell, seed=seed)
 
@@ -134,6 +140,9 @@ class ArmEmbodiment(Embodiment):
     def observe(self, ids: np.ndarray | None) -> dict[str, np.ndarray]:
         with np.errstate(all="ignore"):
             seen = self._sensors.look(self.cell, ids)
+            for name in self._true:
+                values = TRUE[self._channels[name]](self.cell).astype(np.float32)
+                seen[name] = values if ids is None else values[ids]
         if self._instructions is not None:
             seen[INSTRUCTION] = self._instructions if ids is None else self._instructions[ids]
         return seen

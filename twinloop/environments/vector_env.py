@@ -43,6 +43,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         reward_weights: reward term -> weight.
         episode: (n,) index of the running episode of each environment.
         tick: (n,) control periods since it began.
+        commands: (n, a) the last commands, in the units of a dataset's actions.
         longest: control periods of the longest episode.
         curriculum: changes the draws of later episodes; None for none.
     """
@@ -79,7 +80,9 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._all = np.arange(self.num_envs)
         self._seed, self._rounds, self._begun = seed, np.zeros(self.num_envs, np.int64), False
         self.episode, self.tick = self._all.astype(np.int64), np.zeros(self.num_envs, np.int64)
-        self._action, self._previous = np.zeros((2, self.num_envs, size), np.float32)
+        self._action = np.zeros((self.num_envs, size), np.float32)
+        self._previous, self._last_action = self._action.copy(), self._action.copy()
+        self.commands = np.tile((robot.scale.lowest + robot.scale.highest) / 2, (self.num_envs, 1))
         self._actions = np.zeros((2, self.num_envs, self.longest, size), np.float32)  # actions, and commands
         self._drawn = np.zeros((self.num_envs, len(robot.varied)))
         self._policy = np.zeros((self.num_envs, len(self.groups.names)), np.float32)
@@ -94,6 +97,11 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     @property
     def seed(self) -> int:
         return self._seed
+
+    @property
+    def actions(self) -> np.ndarray:
+        """(n, a) the last actions, from -1 to 1."""
+        return self._last_action
 
     @property
     def observations(self) -> dict[str, np.ndarray]:
@@ -175,8 +183,10 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._actions[0, part, self.tick[part]] = actions[part]
         self._actions[1, part, self.tick[part]] = commands[part]
         self._previous[part], self._action[part] = self._action[part], actions[part]
+        self._last_action[part] = actions[part]
         scale = self.robot.scale
-        self.robot.step(ids, np.clip(commands.astype(float), scale.lowest, scale.highest))
+        self.commands[part] = np.clip(commands.astype(float), scale.lowest, scale.highest)[part]
+        self.robot.step(ids, self.commands)
         self.tick[part] += 1
 
     def _step_state(self) -> StepState:
@@ -312,7 +322,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 self._start(fresh, Draws(draws.attempts, values, draws.varied))
             running = np.flatnonzero(longest - ticks <= moment)
             if moment < longest and len(running):
-                actions, commands = np.zeros((2, *self._action.shape), np.float32)
+                actions, commands = np.zeros_like(self._action), np.zeros_like(self._action)
                 actions[running], commands[running] = np.asarray(state["actions"])[:, running, self.tick[running]]
                 self._advance(None if len(running) == self.num_envs else running, actions, commands)
                 self._look(running, self._step_state(), nobody)

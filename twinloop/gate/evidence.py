@@ -14,7 +14,7 @@ from twinloop.durable import digest_file
 from twinloop.errors import CorruptError, DatasetError, TwinloopError
 from twinloop.gate.evaluation import EPISODES, EVALUATION, LARGEST_BYTES, Evaluation, load_evaluation
 from twinloop.gate.store import read_json
-from twinloop.learn.card import Card
+from twinloop.learn.card import REINFORCEMENT, Card
 
 UNHARMFUL = (ACCEPTED, TASK_FAILED, "success")  # "success": how 0.1.0 called an episode that failed its task
 """Verdicts on attempts that did no harm: those that were fine, and those that only failed at the task."""
@@ -134,8 +134,16 @@ class TrainingData:
 
 
 def training_data(card: Card, folders: Sequence[Path]) -> tuple[TrainingData, ...]:
-    """Look for every dataset of a card in these folders, and verify each that is found."""
-    return tuple(_data(source, folders) for source in card.data)
+    """Look for every dataset of a card in these folders, and verify each that is found.
+
+    A twin in which a policy was trained by reinforcement has no files: its config digest and seed are on the card.
+    """
+    return tuple(
+        TrainingData(str(source.get("name", "")), str(source.get("config_digest", "")), None, "")
+        if source.get("kind") == REINFORCEMENT
+        else _data(source, folders)
+        for source in card.data
+    )
 
 
 def _data(source: dict[str, Any], folders: Sequence[Path]) -> TrainingData:

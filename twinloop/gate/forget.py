@@ -14,7 +14,7 @@ from twinloop.dataset.people.without import interrupted
 from twinloop.dataset.reader import Dataset
 from twinloop.durable import storage_errors
 from twinloop.errors import CheckpointError, UsageError
-from twinloop.learn.card import CARD, Card, read_card
+from twinloop.learn.card import CARD, REINFORCEMENT, Card, read_card
 
 NOT_OURS = {".git", ".venv", "node_modules", "__pycache__"}
 
@@ -158,7 +158,7 @@ def _unclear(cards: Sequence[tuple[Path, Card]], named: set[str], known: set[str
         missing = [
             str(source.get("name"))
             for source in card.data
-            if source.get("kind") != "sim" and source.get("digest") not in known
+            if source.get("kind") not in ("sim", REINFORCEMENT) and source.get("digest") not in known
         ]
         if missing and card.digest not in named:
             yield Learner(

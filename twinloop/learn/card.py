@@ -16,6 +16,8 @@ from twinloop.learn.space import Space
 
 CARD = "card.json"
 DIGEST = "digest"
+REINFORCEMENT = "reinforcement"
+"""Kind of a data source that is a twin and no dataset: the policy was trained by reinforcement in it."""
 FORMAT_VERSION = 1
 MAX_CARD_BYTES = 1 << 20
 

@@ -14,9 +14,10 @@ FLAGS = {
     "datasets": "datasets", "parent": "checkpoint", "policy": "--policy", "mix": "--mix", "inputs": "--inputs",
     "rate_hz": "--rate", "most": "--episodes", "weights": "--weights", "seed": "--seed", "train.steps": "--steps",
     "train.batch": "--batch", "train.learning_rate": "--learning-rate", "train.held_out": "--held-out",
-    "train.frozen": "--freeze",
+    "train.frozen": "--freeze", "algorithm": "--algorithm", "num_envs": "--envs", "steps": "--steps",
+    "learning_rate": "--learning-rate", "leash": "--leash", "noise": "--noise", "config": "config",
 }  # fmt: skip
-"""Setting -> the argument of `twinloop train` or `finetune` that gives it."""
+"""Setting -> the argument of `twinloop train`, `finetune` or `reinforce` that gives it."""
 
 
 def write_job(folder: Path, settings: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Laws of training by PPO: resumable to the same weights, the same policy in evaluation, and the last checkpoint stays."""
+"""Laws of training by PPO: resumes to the same weights, acts the same in evaluation, keeps the last checkpoint."""
 
 import json
 from dataclasses import replace
@@ -25,14 +25,6 @@ from twinloop.run.twin import twin_of
 
 SMALL = ReinforceConfig(iterations=4, num_envs=4, steps=6, width=16, depth=1, save_every=2, epochs=2, mini_batches=2)
 SHORT = "{time_limit_s: 0.32}"
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +136,7 @@ class TestBadInput:
     ):
         seen = []
 
-        def breaks(step: StepState) -> np.ndarray:
+        def breaks(_: StepState) -> np.ndarray:
             seen.append(1)
             return np.where(np.arange(4) == 2, np.inf, 0.0) if len(seen) > 34 else np.zeros(4)
 

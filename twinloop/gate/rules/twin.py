@@ -9,6 +9,7 @@ from twinloop.gate.compare import compare
 from twinloop.gate.evidence import TwinRate
 from twinloop.gate.rules.finding import Measured, Rule
 from twinloop.gate.statistics.binomial import rate_bound
+from twinloop.learn.card import REINFORCEMENT
 
 
 def rules(case: Case) -> tuple[Rule, ...]:
@@ -44,12 +45,15 @@ def _finished(case: Case) -> Measured:
 
 def _metrics(case: Case) -> Measured:
     metrics = case.checkpoint.card.metrics
-    for name in ("loss", "held_out_loss"):
+    reinforced = any(source.get("kind") == REINFORCEMENT for source in case.checkpoint.card.data)
+    for name in ("loss", "reward") if reinforced else ("loss", "held_out_loss"):
         value = metrics.get(name)
         if value is None:
             return Measured(None, f"{name} is missing on the card", (case.digest,))
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             return Measured(False, f"{name} is {value!r}", (case.digest,))
+    if reinforced:
+        return Measured(True, f"loss {metrics['loss']:.4g}, mean reward {metrics['reward']:.4g}", (case.digest,))
     sentence = f"loss {metrics['loss']:.4g}, on held-out episodes {metrics['held_out_loss']:.4g}"
     return Measured(True, sentence, (case.digest,))
 

@@ -10,7 +10,6 @@ from twinloop.learn.policy import ActionCode, Policy, TensorBatch, VectorInputs
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
 
-
 BOUNDS = ("none", "clip", "tanh")
 """How normalised actions are kept between -1 and 1. Policies of reinforcement learning have bounded actions."""
 
@@ -28,7 +27,7 @@ class MlpPolicy(Policy):
         if space.pictures:
             raise ValueError(f"mlp does not read images ({space.pictures[0].name}); use act or flow")
         self.horizon, self.executed, self._width, self._depth = horizon, executed, width, depth
-        self.bound = bound
+        self.bound, self.features = bound, space.vectors
         self._actions = space.action.shape[0]
         self.vectors, self.code = VectorInputs(space, scales), ActionCode(space, scales)
         self.enter = nn.Linear(self.vectors.width, width)

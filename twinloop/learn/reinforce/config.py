@@ -18,7 +18,7 @@ class ReinforceConfig:
         seed: of initial weights and exploration, and run seed of the episodes.
         width, depth: size of a new policy's network.
         learning_rate: of the optimiser; PPO adapts it to `desired_kl`.
-        gamma, lam: discount of one policy step, and of generalised advantage estimation.
+        gamma, lam: discount of one control period, and decay of generalised advantage estimation.
         epochs, mini_batches: passes over the data of an iteration, and parts of a pass.
         entropy: weight of the entropy bonus.
         noise: initial standard deviation of exploration, in normalised actions.
@@ -40,7 +40,7 @@ class ReinforceConfig:
     width: int = 128
     depth: int = 2
     learning_rate: float = 3e-4
-    gamma: float = 0.98
+    gamma: float = 0.985
     lam: float = 0.95
     epochs: int = 5
     mini_batches: int = 4
@@ -55,3 +55,15 @@ class ReinforceConfig:
     widen: bool = False
     demonstrations: float = 0.25
     replay: int = 200_000
+
+
+def tuning_config() -> ReinforceConfig:
+    """The defaults for improving a trained policy: small steps, little noise and a leash."""
+    return ReinforceConfig(
+        num_envs=64, steps=16, learning_rate=1e-4, entropy=0.0, noise=0.1, desired_kl=0.01, leash=0.01, gamma=0.998
+    )
+
+
+def sac_config() -> ReinforceConfig:
+    """The defaults of SAC: fewer environments and many updates from a replay buffer."""
+    return ReinforceConfig(algorithm="sac", num_envs=16, steps=16, epochs=64, learning_rate=3e-4)

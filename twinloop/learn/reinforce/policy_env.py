@@ -31,6 +31,10 @@ class PolicyEnv(VecEnv):
         self.max_episode_length = -(-env.longest // self.executed)
         self.episode_length_buf = torch.zeros(self.num_envs, dtype=torch.long)
         self.cfg = {}
+        self.begin_counting()
+
+    def begin_counting(self) -> None:
+        """Forget everything so far."""
         self.lowest, self.highest = np.full(self.num_actions, np.inf), np.full(self.num_actions, -np.inf)
         self.episodes = self.total_periods = 0
         self.clear()
@@ -59,20 +63,20 @@ class PolicyEnv(VecEnv):
             rewards += reward
             dones |= terminated | truncated
             time_outs |= truncated
-            self._note(commands[:, place], infos, self.num_envs if ids is None else len(ids))
-        self.returns += float(rewards.sum())
+            self.note(infos, self.num_envs if ids is None else len(ids))
         extras = {"time_outs": torch.from_numpy(time_outs).to(self.device)}
         reward = torch.from_numpy(rewards.astype(np.float32)).to(self.device)
         return self.get_observations(), reward, torch.from_numpy(dones).to(self.device), extras
 
-    def _note(self, commands: np.ndarray, infos: dict, count: int) -> None:
+    def note(self, infos: dict, count: int) -> None:
+        """Count a step of `count` environments."""
         self.periods += count
         self.total_periods += count
-        scale = self.env.robot.scale
-        carried = np.clip(commands, scale.lowest, scale.highest)
-        self.lowest, self.highest = np.minimum(self.lowest, carried.min(0)), np.maximum(self.highest, carried.max(0))
+        self.lowest = np.minimum(self.lowest, self.env.commands.min(axis=0))
+        self.highest = np.maximum(self.highest, self.env.commands.max(axis=0))
         for name, values in infos["reward_terms"].items():
             self.term_sums[name] = self.term_sums.get(name, 0.0) + float(values.sum())
+            self.returns += float(values.sum())
         if "final_info" in infos:
             final, mask = infos["final_info"], infos["_final_info"]
             self.ended += final["success"][mask].tolist()

@@ -22,8 +22,10 @@ from twinloop.learn.reinforce.actor_model import PolicyModel
 from twinloop.learn.reinforce.config import ReinforceConfig
 from twinloop.learn.reinforce.policy_env import PolicyEnv
 from twinloop.learn.reinforce.random_state import keep_random_state, seed_all
+from twinloop.learn.reinforce.saved_state import optimiser_state, part_of, restore_optimiser
 
 CRITIC_LAYERS = (256, 128)
+LOG_PROB = "actions_log_prob"
 MOST_DEVIATIONS = 8.0
 WARM_UP = 16
 """Steps before training, which the normalisation of observations is fitted to."""
@@ -38,11 +40,11 @@ class LeashedPPO(PPO):
 
     def process_env_step(self, obs: TensorDict, rewards: Tensor, dones: Tensor, extras: dict[str, Tensor]) -> None:
         if self.reference is not None:
-            transition = self.transition
-            self.reference.distribution.load_state_dict(self.actor.distribution.state_dict())  # the same noise
-            self.reference(transition.observations, stochastic_output=True)
-            before = self.reference.get_output_log_prob(transition.actions)
-            ratio = transition.actions_log_prob.view(-1) - before
+            seen, actions, now = (getattr(self.transition, name) for name in ("observations", "actions", LOG_PROB))
+            noise: Any = self.actor.distribution
+            self.reference.distribution.load_state_dict(noise.state_dict())  # so that only the means differ
+            self.reference(seen, stochastic_output=True)
+            ratio = now.view(-1) - self.reference.get_output_log_prob(actions)
             self.divergence += float(ratio.mean())
             rewards = rewards - self.leash * ratio
         super().process_env_step(obs, rewards, dones, extras)
@@ -69,8 +71,9 @@ class PpoTraining:
     ):
         self.config, self.policy = config, policy
         seed_all(config.seed)
-        noise = {"noise": config.noise, "least": 0.02, "most": 1.0}
-        self.model = PolicyModel(policy, env.groups.inputs, normalise=not started, **noise)
+        self.model = PolicyModel(
+            policy, env.groups.inputs, noise=config.noise, least=0.02, most=1.0, normalise=not started
+        )
         self.env = PolicyEnv(env, self.model, device=device)
         env.reset()
         obs = self.env.get_observations()
@@ -80,7 +83,8 @@ class PpoTraining:
         storage = RolloutStorage("rl", env.num_envs, config.steps, obs, [self.env.num_actions], device)
         self.algorithm = LeashedPPO(
             self.model, critic, storage,  # pyright: ignore[reportArgumentType]
-            num_learning_epochs=config.epochs, num_mini_batches=config.mini_batches, gamma=config.gamma,
+            num_learning_epochs=config.epochs, num_mini_batches=config.mini_batches,
+            gamma=config.gamma**policy.executed,
             lam=config.lam, entropy_coef=config.entropy, learning_rate=config.learning_rate,
             desired_kl=config.desired_kl, device=device,
         )  # fmt: skip
@@ -96,12 +100,12 @@ class PpoTraining:
             for _ in range(WARM_UP):
                 seen.append(self.env.get_observations())
                 self.env.step(self.model(seen[-1], stochastic_output=True))
-        together = torch.cat(seen)
+        together: Any = torch.cat(seen)
         self.algorithm.train_mode()
         self.model.update_normalization(together)
         self.algorithm.critic.update_normalization(together)
         self.env.env.reset(seed=self.config.seed)
-        self.env.clear()
+        self.env.begin_counting()
         return self.env.get_observations()
 
     def iterate(self) -> dict[str, float]:
@@ -127,33 +131,23 @@ class PpoTraining:
     def state(self) -> dict[str, Tensor]:
         """Everything that a resumed training needs, as tensors."""
         models = {"actor": self.model, "critic": self.algorithm.critic}
-        state = {f"{part}.{name}": value for part, model in models.items() for name, value in model.state_dict().items()}
+        state = {
+            f"{part}.{name}": value for part, model in models.items() for name, value in model.state_dict().items()
+        }
         if self.algorithm.reference is not None:
             state |= {f"reference.{name}": value for name, value in self.algorithm.reference.state_dict().items()}
-        for index, values in self.algorithm.optimizer.state_dict()["state"].items():
-            state |= {f"optimiser.{index}.{name}": value for name, value in values.items()}
+        state |= optimiser_state(self.algorithm.optimizer)
         state["learning_rate"] = torch.tensor(self.algorithm.learning_rate, dtype=torch.float64)
         env = {name: torch.from_numpy(values) for name, values in self.env.env.state().items()}
         return state | {f"env.{name}": value for name, value in env.items()} | keep_random_state()
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        self.model.load_state_dict(_part(state, "actor"))
-        self.algorithm.critic.load_state_dict(_part(state, "critic"))
+        self.model.load_state_dict(part_of(state, "actor"))
+        self.algorithm.critic.load_state_dict(part_of(state, "critic"))
         if self.algorithm.reference is not None:
-            self.algorithm.reference.load_state_dict(_part(state, "reference"))
+            self.algorithm.reference.load_state_dict(part_of(state, "reference"))
         self.algorithm.learning_rate = float(state["learning_rate"])
-        moments: dict[int, dict[str, Any]] = {}
-        for name, value in _part(state, "optimiser").items():
-            index, _, kind = name.partition(".")
-            moments.setdefault(int(index), {})[kind] = value.clone()
-        content = self.algorithm.optimizer.state_dict()
-        for group in content["param_groups"]:
-            group["lr"] = self.algorithm.learning_rate
-        self.algorithm.optimizer.load_state_dict({**content, "state": moments})
-        self.env.env.restore({name: value.numpy() for name, value in _part(state, "env").items()})
+        restore_optimiser(self.algorithm.optimizer, state, rate=self.algorithm.learning_rate)
+        self.env.env.restore({name: value.numpy() for name, value in part_of(state, "env").items()})
         self._obs = self.env.get_observations()
         seed_all(state)
-
-
-def _part(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(f"{prefix}."): value for name, value in state.items() if name.startswith(f"{prefix}.")}

@@ -54,7 +54,7 @@ def reinforce(
         run, num_envs=config.num_envs, seed=config.seed, threads=threads, engine=engine,
         curriculum=_curriculum(run, config),
     )  # fmt: skip
-    training, data = _training(env, run, config, parent, demonstrations, device)
+    training, data = _training(env, run, config, parent, demonstrations, threads, device)
     return Reinforcement(training, run, config, out, parent=parent, data=data).run(on_iteration)
 
 
@@ -68,14 +68,15 @@ def _curriculum(run: RunConfig, config: ReinforceConfig):
 
 def _training(
     env: VectorTwinEnv, run: RunConfig, config: ReinforceConfig, parent: Checkpoint | None,
-    demonstrations: Path | None, device: str,
+    demonstrations: Path | None, threads: int | None, device: str,
 ) -> tuple[IterativeTraining, tuple]:  # fmt: skip
-    del run
     if config.algorithm == "sac":
         from twinloop.learn.reinforce.sac import SacTraining
 
         fresh = fresh_policy(env, width=config.width, depth=config.depth, bound="tanh", seed=config.seed)
-        sac = SacTraining(env, fresh, config, demonstrations=demonstrations, device=device)
+        sac = SacTraining(
+            env, fresh, config, run=run, demonstrations=demonstrations, threads=threads, device=device
+        )  # fmt: skip
         return sac, sac.data
     fresh = fresh_policy(env, width=config.width, depth=config.depth, bound="clip", seed=config.seed)
     if config.algorithm == "distill":

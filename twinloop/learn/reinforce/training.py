@@ -24,7 +24,7 @@ from torch import Tensor
 from twinloop import __version__
 from twinloop.durable import FileDigest, replace_file, storage_errors
 from twinloop.errors import CheckpointError, UsageError
-from twinloop.learn.card import CARD, Card
+from twinloop.learn.card import CARD, REINFORCEMENT, Card
 from twinloop.learn.checkpoint import Checkpoint, load, save
 from twinloop.learn.job_file import differences, write_job
 from twinloop.learn.policies.mlp import MlpPolicy
@@ -37,8 +37,6 @@ from twinloop.learn.tensors import read_tensors, write_tensors
 from twinloop.run.config import RunConfig
 
 TRAINING, STATE, CURVE, CONFIG = "training", "state.safetensors", "curve.jsonl", "config.yaml"
-KIND = "reinforcement"
-"""Kind of a card's data source that is a twin and not a dataset."""
 
 
 class IterativeTraining(Protocol):
@@ -160,7 +158,9 @@ class Reinforcement:
             self.training.restore(tensors)
             progress = json.loads(facts["progress"])
         except (KeyError, ValueError, RuntimeError) as error:
-            raise CheckpointError(f"{state}: is not the state of this training ({error}); choose another --out") from None
+            raise CheckpointError(
+                f"{state}: is not the state of this training ({error}); choose another --out"
+            ) from None
         lines = (self._folder / CURVE).read_text(encoding="utf-8").splitlines()
         self._curve = [IterationRecord(**json.loads(line)) for line in lines][: progress["iteration"]]
         self._recent = progress["recent"]
@@ -184,7 +184,7 @@ class Reinforcement:
     def _card(self, finished: bool, file: str, weights: FileDigest) -> Card:
         env, policy, record = self.training.env, self.training.policy, self._curve[-1]
         twin = {
-            "path": self.out.name, "name": self.out.name, "kind": KIND, "digest": "",
+            "path": self.out.name, "name": self.out.name, "kind": REINFORCEMENT, "digest": "",
             "config_digest": self.run_config.digest, "run_seed": self.config.seed, "episodes": env.episodes,
             "frames": env.total_periods, "weight": 1.0, "held_out": 0,
         }  # fmt: skip
@@ -194,7 +194,8 @@ class Reinforcement:
             space=space_of_env(env.env),
             file=file,
             weights=weights,
-            data=(twin, *self._data),
+            # The parent's data too: an evaluation on its seeds would not be held out.
+            data=(twin, *self._data, *(self.parent.card.data if self.parent else ())),
             training=asdict(self.config),
             seed=self.config.seed,
             versions={"twinloop": __version__, "torch": torch.__version__, "python": platform.python_version()},
