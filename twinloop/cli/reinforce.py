@@ -73,7 +73,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     from twinloop.learn.checkpoint import load
     from twinloop.learn.reinforce.start import reinforce
-    from twinloop.pipeline.reinforce import reinforce_seeds
+    from twinloop.gate.several_seeds import reinforce_seeds
     from twinloop.simulate.engine import EngineConfig
 
     if args.threads:
@@ -133,7 +133,7 @@ def _described(record: Any) -> str:
 
 
 def _films(run_config: Any, checkpoint: Path, wanted: int, console: Console) -> list[Path]:
-    from twinloop.pipeline.reinforce import film_policy
+    from twinloop.gate.several_seeds import film_policy
 
     try:
         return film_policy(run_config, checkpoint, count=wanted) if wanted else []
