@@ -71,9 +71,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     _need_rl()
     import torch
 
+    from twinloop.gate.several_seeds import reinforce_seeds
     from twinloop.learn.checkpoint import load
     from twinloop.learn.reinforce.start import reinforce
-    from twinloop.gate.several_seeds import reinforce_seeds
     from twinloop.simulate.engine import EngineConfig
 
     if args.threads:
