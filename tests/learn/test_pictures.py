@@ -1,5 +1,6 @@
 """Pictures for learning: decoded once, the same on disk, in training and on a robot."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,6 @@ import pytest
 
 from tests.dataset.synthetic import PICTURED, header, run
 from tests.learn.shown import CAMERA
-from twinloop.dataset import Dataset
 from twinloop.errors import DatasetError
 from twinloop.learn import pictures
 from twinloop.learn.demonstrations import Demonstrations, load_demonstrations
@@ -15,6 +15,7 @@ from twinloop.learn.pictures import as_read, open_pictures, shrink
 from twinloop.learn.policy import to_tensor
 
 WRIST = "observation.images.wrist"
+DEPTH = "observation.images.depth"
 SIDE = 16
 
 
@@ -119,8 +120,28 @@ def test_a_failed_decoding_leaves_nothing_behind(seen: Demonstrations, tmp_path:
     assert not list(tmp_path.iterdir())
 
 
-def test_depth_is_refused_by_name(seen: Demonstrations, tmp_path: Path):
-    deep = load_demonstrations(seen.dataset.path, (CAMERA, "observation.images.depth"))
-    with pytest.raises(DatasetError, match=r"observation\.images\.depth: is a depth image"):
-        open_pictures([deep], SIDE, cache=tmp_path)
-    assert Dataset.open(seen.dataset.path).header.feature("observation.images.depth").dtype == "depth"
+def test_depth_is_read_in_metres_at_the_nearest_pixel(seen: Demonstrations, tmp_path: Path):
+    deep = load_demonstrations(seen.dataset.path, (CAMERA, DEPTH))
+    gathered = open_pictures([deep], SIDE, cache=tmp_path).gather([(deep, np.arange(3))])[DEPTH]
+    assert gathered.shape == (3, SIDE, SIDE, 1)
+    whole = seen.dataset.pictures(int(deep.episode_index[0]), DEPTH)[:3]
+    live = as_read(deep.space, {CAMERA: np.zeros((3, 8, 8, 3), np.uint8), DEPTH: whole}, SIDE, [""] * 3)[DEPTH]
+    np.testing.assert_array_equal(gathered.astype(np.float32), live)
+    assert set(np.unique(live)) <= set(np.unique(whole.astype(np.float16).astype(np.float32)))
+    scaled = to_tensor(gathered)
+    assert scaled.shape == (3, 1, SIDE, SIDE)
+    assert 0 <= scaled.min() <= scaled.max() <= 1
+
+
+def test_only_every_nth_frame_is_decoded_and_found_again(seen: Demonstrations, tmp_path: Path):
+    thin = replace(seen, stride=3)
+    frames = thin.drawn_frames
+    assert set(frames) == {
+        start + k for start, length in zip(seen.starts, seen.lengths, strict=True) for k in range(0, length, 3)
+    }
+    some = open_pictures([thin], SIDE, cache=tmp_path / "thin").gather([(thin, frames)])
+    whole = open_pictures([seen], SIDE, cache=tmp_path / "all").gather([(seen, frames)])
+    for name in (CAMERA, WRIST):
+        np.testing.assert_array_equal(some[name], whole[name])
+    sizes = [sum(file.stat().st_size for file in (tmp_path / name).iterdir()) for name in ("thin", "all")]
+    assert sizes[0] < 0.5 * sizes[1]

@@ -8,22 +8,30 @@ import pytest
 import torch
 
 from tests.learn.shown import CAMERA, forked, spotted
-from twinloop.errors import DatasetError
+from twinloop.learn.augment import shifted
 from twinloop.learn.demonstrations import Demonstrations, load_demonstrations
 from twinloop.learn.mixture import Mixture, split
 from twinloop.learn.optimise import Optimisation, TrainConfig
 from twinloop.learn.pictures import open_pictures
 from twinloop.learn.policies import POLICIES
-from twinloop.learn.policies._image_encoder import shifted
 from twinloop.learn.policy import Policy, tensors_of
 from twinloop.learn.scales import scales_of
 from twinloop.learn.space import DEFAULT_INPUTS
 from twinloop.observe.recording import Feature
 
+PLAIN = {"image_size": 32, "shift_px": 1, "colour": 0.0, "cutout": 0.0, "blur": 0.0}
 SMALL = {
     "mlp": {"width": 48, "depth": 2},
-    "act": {"width": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "image_size": 32, "shift_px": 1},
-    "flow": {"width": 64, "depth": 2, "steps": 6, "image_size": 32, "shift_px": 1},
+    "act": {
+        "width": 32,
+        "heads": 2,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "image_size": 32,
+        "shift_px": 1,
+        **PLAIN,
+    },
+    "flow": {"width": 64, "depth": 2, "steps": 6, **PLAIN},
 }
 HORIZON = 4
 
@@ -176,8 +184,10 @@ def test_a_policy_without_image_input_is_refused(demonstrations: Demonstrations)
     seeing = replace(space, inputs=(*space.inputs, Feature(CAMERA, "video", (40, 56, 3))))
     with pytest.raises(ValueError, match="act or flow"):
         POLICIES["mlp"](seeing, scales, horizon=HORIZON)
-    with pytest.raises(ValueError, match="image_size: 40"):
-        POLICIES["act"](seeing, scales, horizon=HORIZON, image_size=40)
+    with pytest.raises(ValueError, match="image_size: 44"):
+        POLICIES["act"](seeing, scales, horizon=HORIZON, image_size=44)
     measuring = replace(space, inputs=(*space.inputs, Feature("observation.images.far", "depth", (40, 56, 1))))
-    with pytest.raises(DatasetError, match=r"observation\.images\.far: is a depth image"):
-        POLICIES["flow"](measuring, scales, horizon=HORIZON)
+    with pytest.raises(ValueError, match=r"observation\.images\.far: the backbone `grid` reads RGB only"):
+        POLICIES["flow"](measuring, scales, horizon=HORIZON, backbone="grid")
+    with pytest.raises(ValueError, match="valid: keypoints, grid"):
+        POLICIES["act"](seeing, scales, horizon=HORIZON, backbone="resnet")

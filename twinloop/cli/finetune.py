@@ -7,7 +7,14 @@ from typing import Any
 from rich.console import Console
 
 from twinloop.cli.arguments import comma_separated, number
-from twinloop.cli.training import add_optimisation, need_torch, print_result, show_training, use_threads
+from twinloop.cli.training import (
+    add_optimisation,
+    need_torch,
+    optimisation_of,
+    print_result,
+    show_training,
+    use_threads,
+)
 
 EXAMPLES = """\
 examples:
@@ -35,7 +42,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     use_threads(args.threads)
     from twinloop.dashboard.training import write_training_report
     from twinloop.learn.finetune import FinetuneConfig, finetuning
-    from twinloop.learn.optimise import TrainConfig
     from twinloop.learn.train import train
 
     job = finetuning(
@@ -46,13 +52,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             share=args.share,
             rate_hz=args.rate,
             most=args.episodes,
-            train=TrainConfig(
-                steps=args.steps,
-                batch=args.batch,
-                learning_rate=args.learning_rate,
-                held_out=args.held_out,
-                frozen=comma_separated(args.freeze),
-            ),
+            train=optimisation_of(args, frozen=comma_separated(args.freeze)),
             seed=args.seed,
         )
     )

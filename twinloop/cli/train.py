@@ -6,11 +6,12 @@ from typing import Any
 
 from rich.console import Console
 
-from twinloop.cli.arguments import comma_separated, location
+from twinloop.cli.arguments import comma_separated, count, location
 from twinloop.cli.training import (
     KINDS,
     add_optimisation,
     need_torch,
+    optimisation_of,
     policy_settings_help,
     print_result,
     show_training,
@@ -24,6 +25,9 @@ examples:
   twinloop train datasets/sim datasets/real --mix sim=0.8,real=0.2 --out policies/mixed
   twinloop train datasets/sim --weights weights.json --out policies/chosen       # episodes that `value` chose
   twinloop train datasets/cell --set horizon=24 --set width=512 --out policies/wide
+  twinloop train datasets/filmed --policy act --precision bf16 --out policies/seeing \
+      --inputs observation.state,observation.images.front,observation.images.wrist
+  torchrun --standalone --nproc-per-node 2 -m twinloop train datasets/cell --batch 512 --out policies/two
 """
 
 
@@ -46,6 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a setting of the policy, listed below; repeatable",
     )
+    parser.add_argument(
+        "--every", type=count(1, 1000), metavar="N",
+        help="train on every N-th frame (default: all, or those with new images if cameras are slow)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--backbone", type=Path, metavar="PATH",
+        help="start the vision backbone from a checkpoint folder or a safetensors file",
+    )  # fmt: skip
     add_optimisation(parser, steps=2000, learning_rate=1e-3)
 
 
@@ -57,7 +69,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     need_torch()
     use_threads(args.threads)
     from twinloop.dashboard.training import write_training_report
-    from twinloop.learn.optimise import TrainConfig
     from twinloop.learn.policies import POLICIES
     from twinloop.learn.space import default_inputs
     from twinloop.learn.train import train
@@ -73,9 +84,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             most=args.episodes,
             weights=args.weights,
             settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),
-            train=TrainConfig(
-                steps=args.steps, batch=args.batch, learning_rate=args.learning_rate, held_out=args.held_out
-            ),
+            train=optimisation_of(args),
+            every=args.every,
+            backbone=args.backbone,
             seed=args.seed,
         )
     )

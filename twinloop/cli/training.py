@@ -20,6 +20,7 @@ from twinloop.errors import UsageError
 from twinloop.plugins import plugin_names
 
 if TYPE_CHECKING:
+    from twinloop.learn.optimise import TrainConfig
     from twinloop.learn.train import TrainProgress, TrainResult
     from twinloop.learn.training_job import TrainingJob
 
@@ -68,6 +69,17 @@ def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_ra
     parser.add_argument(
         "--threads", type=count(1, 1024), metavar="N", help="number of torch threads (default: one per core)"
     )
+    parser.add_argument(
+        "--accumulate", type=count(1, 4096), default=1, metavar="N", help="cut each batch into N parts to save memory"
+    )
+    parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default), cuda or cuda:N")
+    parser.add_argument(
+        "--precision", choices=("float32", "bf16"), default="float32",
+        help="of the vision backbone: float32 (default), or bf16, which is faster where the processor supports it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--compile", action="store_true", help="compile the vision backbone with torch.compile; for long trainings"
+    )
     parser.add_argument("--rate", type=number(0.1, 10_000), metavar="HZ", help="resample all data to this rate")
     parser.add_argument(
         "--episodes", type=count(), metavar="N", help="use the first N accepted episodes of each dataset"
@@ -79,6 +91,16 @@ def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_ra
         metavar="N",
         help="seed of initial weights and batches (default: 0)",
     )
+
+
+def optimisation_of(args: argparse.Namespace, **more: Any) -> "TrainConfig":
+    """Return the settings of the optimisation that the arguments give."""
+    from twinloop.learn.optimise import TrainConfig
+
+    return TrainConfig(
+        steps=args.steps, batch=args.batch, learning_rate=args.learning_rate, held_out=args.held_out,
+        accumulate=args.accumulate, device=args.device, precision=args.precision, compile=args.compile, **more,
+    )  # fmt: skip
 
 
 def policy_settings_help() -> str:
@@ -107,7 +129,8 @@ def show_training(console: Console, job: "TrainingJob") -> Iterator[Callable[["T
                 left = format_duration(first * (progress.steps - progress.step))
                 console.print(f"First step: {first:.1f} s. At this rate the training takes {left}.", markup=False)
             losses = f"loss {_loss(progress.loss)}, held-out loss {_loss(progress.held_out_loss)}"
-            show(Progress(progress.step, progress.steps, f"{losses}{rate.text(progress.steps)}"))
+            waiting = f", {progress.waiting_share:.0%} waiting for data"
+            show(Progress(progress.step, progress.steps, f"{losses}{rate.text(progress.steps)}{waiting}"))
 
         yield update
 
@@ -163,6 +186,7 @@ def print_result(console: Console, trained: "TrainResult", report: Path) -> dict
     table.add_row("loss", f"{card.metrics['loss']:.4f}, held out {'-' if held_out is None else f'{held_out:.4f}'}")
     if trained.resumed_from:
         table.add_row("resumed", f"from step {trained.resumed_from:,}")
+    table.add_row("data", f"{trained.waiting_share:.1%} of the time waiting for batches")
     table.add_row("digest", card.digest)
     table.add_row("checkpoint", str(path))
     table.add_row("report", str(report))
@@ -178,5 +202,6 @@ def print_result(console: Console, trained: "TrainResult", report: Path) -> dict
         "held_out_error": card.metrics["held_out_error"],
         "data": list(card.data),
         "resumed_from": trained.resumed_from,
+        "waiting_share": round(trained.waiting_share, 4),
         "report": str(report),
     }

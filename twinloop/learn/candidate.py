@@ -9,7 +9,7 @@ from pathlib import Path
 from twinloop.errors import CheckpointError
 from twinloop.learn.card import read_card
 from twinloop.learn.runtime import PolicyRuntime
-from twinloop.learn.space import Space, table_of
+from twinloop.learn.space import Space, camera_misfit, table_of
 from twinloop.observe.estimate import ESTIMATE, derived
 from twinloop.observe.features import features_of
 from twinloop.observe.instruction import INSTRUCTION, instruction_feature
@@ -99,4 +99,7 @@ def refuse_misfit(candidate: Candidate, config: RunConfig, twin: Twin, *, config
     differences = candidate.space.differences(space_of(config, twin, candidate.space))
     if differences:
         table = table_of(differences, here=candidate.name, there=config_name)
-        raise CheckpointError(f"{candidate.name} does not fit the cell of {config_name}. Differences:\n{table}")
+        cameras = camera_misfit(candidate.space, picture_features(config.cameras, twin), where=config_name)
+        raise CheckpointError(
+            f"{candidate.name} does not fit the cell of {config_name}. {cameras}\nDifferences:\n{table}"
+        )

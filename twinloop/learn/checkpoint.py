@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -105,10 +106,17 @@ def build(where: Path, card: Card) -> Policy:
         shapes = ", ".join(f"{name} {list(shape)}" for name, shape in sizes.items())
         raise CheckpointError(f"{where}: space: {shapes:.200} was given; the maximum is {MAX_ELEMENTS:,} elements")
     try:
-        scales = blank_scales(card.space, int(card.settings["horizon"]))
-        return kind(card.space, scales, **card.settings)
+        settings = _current(kind, card.settings)
+        marked = [name for name in str(settings.get("landmarks", "")).split(",") if name]
+        scales = blank_scales(card.space, int(settings["horizon"]), len(marked))
+        return kind(card.space, scales, **settings)
     except (TypeError, KeyError, ValueError, RuntimeError, AttributeError) as error:
         raise CheckpointError(f"{where}: settings: invalid for policy {card.policy}: {error}") from None
+
+
+def _current(kind: type[Policy], settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a card. Cards from before there was a choice of backbones have `grid`."""
+    return {"backbone": "grid", **settings} if "backbone" in kind.default_settings() else settings
 
 
 def load_runtime(path: Path) -> TorchRuntime:

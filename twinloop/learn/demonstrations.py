@@ -15,6 +15,7 @@ from twinloop.dataset.people.consent import CONSENT_COLUMNS, PARTICIPANT, requir
 from twinloop.dataset.shard import EPISODES
 from twinloop.errors import DatasetError
 from twinloop.learn.corrections import correction_weights
+from twinloop.learn.free_labels import FreeLabels
 from twinloop.learn.resample import resampled
 from twinloop.learn.space import Space
 from twinloop.observe.estimate import ESTIMATE, estimated, model_of
@@ -50,6 +51,8 @@ class Demonstrations:
         tasks: instructions of the episodes.
         real: recorded on a robot, not in a twin.
         frame_weights: (frames,) how often each frame is drawn, relative to others; None: all equally often.
+        stride: training draws every `stride`-th frame of an episode. Chunks have the actions of all frames.
+        labels: free labels of all frames (`free_labels.py`), or None.
     """
 
     space: Space
@@ -63,6 +66,8 @@ class Demonstrations:
     tasks: tuple[str, ...]
     real: bool
     frame_weights: np.ndarray | None = None
+    stride: int = 1
+    labels: FreeLabels | None = None
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -80,6 +85,12 @@ class Demonstrations:
     @property
     def frames(self) -> int:
         return len(self.action)
+
+    @cached_property
+    def drawn_frames(self) -> np.ndarray:
+        """Frames that training draws from."""
+        since_start = np.arange(self.frames) - np.repeat(self.starts, self.lengths)
+        return np.flatnonzero(since_start % self.stride == 0)
 
     def chunks(self, frames: np.ndarray, horizon: int) -> np.ndarray:
         """Return (n, horizon, a) the actions from each frame on. After an episode's end its last action is repeated."""
@@ -102,6 +113,8 @@ class Demonstrations:
             tasks=tuple(self.tasks[one] for one in episodes),
             real=self.real,
             frame_weights=None if self.frame_weights is None else self.frame_weights[rows],
+            stride=self.stride,
+            labels=None if self.labels is None else self.labels.take(rows),
         )
 
 

@@ -12,10 +12,12 @@ LARGEST_BYTES = 1 << 22
 
 FLAGS = {
     "datasets": "datasets", "parent": "checkpoint", "policy": "--policy", "mix": "--mix", "inputs": "--inputs",
-    "rate_hz": "--rate", "most": "--episodes", "weights": "--weights", "seed": "--seed", "train.steps": "--steps",
-    "train.batch": "--batch", "train.learning_rate": "--learning-rate", "train.held_out": "--held-out",
-    "train.frozen": "--freeze", "algorithm": "--algorithm", "num_envs": "--envs", "steps": "--steps",
-    "learning_rate": "--learning-rate", "leash": "--leash", "noise": "--noise", "config": "config",
+    "rate_hz": "--rate", "most": "--episodes", "weights": "--weights", "seed": "--seed", "every": "--every",
+    "backbone": "--backbone", "train.steps": "--steps", "train.batch": "--batch", "train.accumulate": "--accumulate",
+    "train.device": "--device", "train.precision": "--precision", "train.compile": "--compile",
+    "train.learning_rate": "--learning-rate", "train.held_out": "--held-out", "train.frozen": "--freeze",
+    "algorithm": "--algorithm", "num_envs": "--envs", "steps": "--steps", "learning_rate": "--learning-rate",
+    "leash": "--leash", "noise": "--noise", "config": "config",
 }  # fmt: skip
 """Setting -> the argument of `twinloop train`, `finetune` or `reinforce` that gives it."""
 

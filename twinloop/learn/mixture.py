@@ -10,6 +10,7 @@ import numpy as np
 
 from twinloop.errors import DatasetError, UsageError
 from twinloop.learn.demonstrations import DataSource, Demonstrations
+from twinloop.learn.free_labels import FreeLabels, joined_labels
 from twinloop.learn.pictures import PictureStore
 from twinloop.learn.space import Space, table_of
 
@@ -19,16 +20,32 @@ class Batch:
     """A training batch.
 
     Attributes:
-        inputs: name -> (n, d) float32, or (n, height, width, 3) uint8.
+        inputs: name -> (n, d) float32, or (n, height, width, channels): bytes, for depth float16.
         actions: (n, horizon, a) float32.
         real: (n,) float32, 1 for data recorded on a robot.
         tasks: (n,) instructions.
+        labels: free labels of the frames, if the data has them.
     """
 
     inputs: dict[str, np.ndarray]
     actions: np.ndarray
     real: np.ndarray
     tasks: tuple[str, ...]
+    labels: FreeLabels | None = None
+
+    def split(self, count: int) -> list["Batch"]:
+        """Return `count` equal parts of the batch."""
+        rows = np.array_split(np.arange(len(self.real)), count)
+        return [self] if count == 1 else [self._take(part) for part in rows]
+
+    def _take(self, rows: np.ndarray) -> "Batch":
+        return Batch(
+            inputs={name: values[rows] for name, values in self.inputs.items()},
+            actions=self.actions[rows],
+            real=self.real[rows],
+            tasks=tuple(self.tasks[row] for row in rows),
+            labels=None if self.labels is None else self.labels.take(rows),
+        )
 
 
 class Mixture:
@@ -54,7 +71,7 @@ class Mixture:
         if episode_weights is not None or any(part.frame_weights is not None for part in self.parts):
             of_episodes = episode_weights or [np.ones(len(part.lengths)) for part in self.parts]
             self._cumulative = [
-                np.cumsum(np.repeat(values, part.lengths) * (1.0 if part.frame_weights is None else part.frame_weights))
+                np.cumsum(_frame_weights(part, values)[part.drawn_frames])
                 for part, values in zip(self.parts, of_episodes, strict=True)
             ]
 
@@ -62,24 +79,27 @@ class Mixture:
     def frames(self) -> int:
         return sum(part.frames for part in self.parts)
 
-    def batch(self, size: int, horizon: int, *, seed: int, step: int) -> Batch:
+    def batch(self, size: int, horizon: int, *, seed: int, step: int, share: tuple[int, int] = (0, 1)) -> Batch:
+        """Return the batch of a step. share: (k, n) returns only the k-th of n equal parts of it."""
         rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, step])))
         counts = rng.multinomial(size, self.weights)
-        return self.gather([self._drawn(part, int(count), rng) for part, count in enumerate(counts)], horizon)
+        frames = [self._drawn(part, int(count), rng) for part, count in enumerate(counts)]
+        which, shares = share
+        return self.gather(_cut(frames, which * size // shares, (which + 1) * size // shares), horizon)
 
     def _drawn(self, part: int, count: int, rng: np.random.Generator) -> np.ndarray:
         """(count,) frames of one dataset."""
         if self._cumulative is None:
-            return rng.integers(0, self.parts[part].frames, count)
+            return _draw(self.parts[part], count, rng)
         cumulative = self._cumulative[part]
         places = np.searchsorted(cumulative, rng.random(count) * cumulative[-1], side="right")
-        return np.minimum(places, len(cumulative) - 1)
+        return self.parts[part].drawn_frames[np.minimum(places, len(cumulative) - 1)]
 
     def sweep(self, size: int, horizon: int, *, most: int, seed: int) -> list[Batch]:
         """Return batches of the same `most` frames every time, for validation."""
         rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, 1 << 40])))
         counts = rng.multinomial(min(most, self.frames), self.weights)
-        rows = [rng.integers(0, part.frames, count) for part, count in zip(self.parts, counts, strict=True)]
+        rows = [_draw(part, count, rng) for part, count in zip(self.parts, counts, strict=True)]
         pieces = max(1, -(-int(counts.sum()) // size))
         split = [np.array_split(row, pieces) for row in rows]
         return [self.gather([rows_of_part[piece] for rows_of_part in split], horizon) for piece in range(pieces)]
@@ -97,10 +117,26 @@ class Mixture:
             actions=np.concatenate([part.chunks(rows, horizon) for part, rows in self._paired(frames)]),
             real=np.concatenate([np.full(len(rows), part.real, np.float32) for part, rows in self._paired(frames)]),
             tasks=tuple(part.tasks[e] for part, rows in self._paired(frames) for e in part.episode_of_frame[rows]),
+            labels=joined_labels([part.labels and part.labels.take(rows) for part, rows in self._paired(frames)]),
         )
 
     def _paired(self, frames: list[np.ndarray]) -> list[tuple[Demonstrations, np.ndarray]]:
         return list(zip(self.parts, frames, strict=True))
+
+
+def _frame_weights(part: Demonstrations, of_episodes: np.ndarray) -> np.ndarray:
+    """(frames,) weights of the episodes times those of the frames."""
+    return np.repeat(of_episodes, part.lengths) * (1.0 if part.frame_weights is None else part.frame_weights)
+
+
+def _cut(frames: list[np.ndarray], start: int, stop: int) -> list[np.ndarray]:
+    """Return rows `start` to `stop` of the concatenated frames, as a list like `frames`."""
+    offsets = np.cumsum([0, *map(len, frames)])
+    return [rows[max(0, start - at) : max(0, stop - at)] for rows, at in zip(frames, offsets[:-1], strict=True)]
+
+
+def _draw(part: Demonstrations, count: int, rng: np.random.Generator) -> np.ndarray:
+    return part.drawn_frames[rng.integers(0, len(part.drawn_frames), count)]
 
 
 def agreed_space(parts: Sequence[Demonstrations]) -> Space:

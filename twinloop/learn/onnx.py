@@ -24,6 +24,7 @@ from twinloop.errors import CheckpointError, UsageError
 from twinloop.learn.onnx_runtime import METADATA, OnnxMetadata, session_of
 from twinloop.learn.policy import Policy, VectorInputs, picture_tensor
 from twinloop.learn.space import Space
+from twinloop.observe.recording import Feature
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -140,9 +141,8 @@ def examples(policy: Policy, space: Space, count: int, *, seed: int) -> dict[str
     for module in policy.modules():
         if isinstance(module, VectorInputs):
             vectors |= module.examples(count, generator=generator)
-    picture = (count, policy.image_size, policy.image_size, 3)
     inputs = {
-        feature.name: torch.randint(0, 256, picture, generator=generator, dtype=torch.uint8)
+        feature.name: _image(feature, count, policy.image_size, generator=generator)
         if feature.is_picture
         else vectors[feature.name]
         for feature in space.inputs
@@ -150,6 +150,14 @@ def examples(policy: Policy, space: Space, count: int, *, seed: int) -> dict[str
     real = torch.randint(0, 2, (count,), generator=generator).float()
     noise = torch.randn(count, policy.horizon, space.action.shape[0], generator=generator)
     return inputs | {"real": real, "noise": noise}
+
+
+def _image(feature: Feature, count: int, side_px: int, *, generator: torch.Generator) -> Tensor:
+    shape = (count, side_px, side_px, feature.shape[2])
+    if feature.dtype == "depth":
+        return 0.1 + 2 * torch.rand(shape, generator=generator)
+    ids = len(feature.names) if feature.dtype == "mask" else 256
+    return torch.randint(0, ids, shape, generator=generator, dtype=torch.uint8)
 
 
 def _difference(policy: Policy, space: Space, content: bytes, *, seed: int) -> float:

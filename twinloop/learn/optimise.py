@@ -8,15 +8,18 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from twinloop.errors import TrainingError
+from twinloop.errors import TrainingError, UsageError
+from twinloop.learn.distributed import ALONE, ProcessGroup, training_device
 from twinloop.learn.mixture import Batch, Mixture
+from twinloop.learn.policies._backbone import Backbone
 from twinloop.learn.policy import Policy, tensors_of
+from twinloop.learn.prefetch import Prefetcher
 from twinloop.learn.tensors import arrays_to_tensors, read_tensors, write_tensors
 
 VALIDATION_FRAMES = 8192
@@ -36,6 +39,10 @@ class TrainConfig:
         average: decay of the running average of the weights. The averaged weights are the policy.
         frozen: prefixes of parameter names that are not trained.
         held_out: share of episodes to validate on, every `look_every` steps.
+        accumulate: micro-batches into which a process cuts its share of a batch, to need less memory.
+        device: `cpu`, `cuda` or `cuda:N`.
+        precision: of the vision backbone: `float32`, or `bf16` with autocast. Weights stay in float32.
+        compile: compile the vision backbone with `torch.compile`. This takes a minute and pays off in long trainings.
     """
 
     steps: int = 2000
@@ -48,6 +55,10 @@ class TrainConfig:
     frozen: tuple[str, ...] = ()
     held_out: float = 0.05
     look_every: int = 100
+    accumulate: int = 1
+    device: str = "cpu"
+    precision: Literal["float32", "bf16"] = "float32"
+    compile: bool = False
 
     def rate(self, step: int) -> float:
         rising = min(1.0, (step + 1) / max(1, min(self.warmup, self.steps // 10)))
@@ -65,11 +76,18 @@ class LossRecord:
 
 
 class Optimisation:
-    """A policy being trained, and its running average."""
+    """A policy being trained, and its running average. group: the processes that train it."""
 
-    def __init__(self, policy: Policy, config: TrainConfig, *, seed: int):
-        self.policy, self.config, self.seed = policy, config, seed
-        self.step = 0
+    def __init__(self, policy: Policy, config: TrainConfig, *, seed: int, group: ProcessGroup = ALONE):
+        self.policy, self.config, self.seed, self.group = policy, config, seed, group
+        self.step, self.waiting_share = 0, 0.0
+        self.device = training_device(config.device)
+        policy.to(self.device)
+        for module in policy.modules():
+            if isinstance(module, Backbone):
+                module.precision = torch.bfloat16 if config.precision == "bf16" else None
+                if config.compile:
+                    module.compile()
         for name, parameter in policy.named_parameters():
             parameter.requires_grad_(not name.startswith(config.frozen) if config.frozen else True)
         self._trained = [parameter for parameter in policy.parameters() if parameter.requires_grad]
@@ -88,29 +106,50 @@ class Optimisation:
         """
         config, losses = self.config, []
         size = config.batch or self.policy.batch_for(mixture.space)
+        self._refuse_uneven(size)
         most = VALIDATION_FRAMES_WITH_IMAGES if mixture.space.pictures else VALIDATION_FRAMES
         exam = [] if held_out is None else held_out.sweep(size, self.policy.horizon, most=most, seed=self.seed)
         self.policy.train()
-        while self.step < config.steps:
-            batch = mixture.batch(size, self.policy.horizon, seed=self.seed, step=self.step)
+
+        def gather(step: int) -> Batch:
+            share = self.group.rank, self.group.world
+            return mixture.batch(size, self.policy.horizon, seed=self.seed, step=step, share=share)
+
+        batches = Prefetcher(gather, self.step, config.steps)
+        for batch in batches:
             losses.append(self._learn(batch, trouble))
-            self.step += 1
+            self.step, self.waiting_share = self.step + 1, batches.waiting_share
             on_step(self.step, losses[-1])
             if self.step % config.look_every == 0 or self.step == config.steps:
                 yield LossRecord(self.step, float(np.mean(losses)), self.examine(exam), config.rate(self.step - 1))
                 losses = []
 
-    def _learn(self, batch: Batch, trouble: Path) -> float:
-        config = self.config
-        loss = self.policy.loss(tensors_of(batch), generator=_generator(self.seed, self.step))
-        if not torch.isfinite(loss):
-            write_tensors(trouble, arrays_to_tensors({**batch.inputs, "action": batch.actions, "real": batch.real}))
-            raise TrainingError(
-                f"the loss of step {self.step} is {loss.item()}; its batch was saved to {trouble}, next to the last "
-                f"good checkpoint. Try a lower --learning-rate than {config.learning_rate:g}"
+    def _refuse_uneven(self, size: int) -> None:
+        pieces = self.group.world * self.config.accumulate
+        if size % pieces:
+            raise UsageError(
+                f"--batch {size}: cannot be cut into {self.group.world} processes × --accumulate "
+                f"{self.config.accumulate} equal parts; use a multiple of {pieces}, e.g. {-(-size // pieces) * pieces}"
             )
+
+    def _learn(self, batch: Batch, trouble: Path) -> float:
+        config, pieces = self.config, batch.split(self.config.accumulate)
         self._optimiser.zero_grad()
-        loss.backward()
+        total = torch.zeros(1, device=self.device)
+        for index, piece in enumerate(pieces):
+            micro = self.group.rank * len(pieces) + index
+            generator = _generator(self.seed, self.step, micro)
+            loss = self.policy.loss(tensors_of(piece, self.device), generator=generator) / len(pieces)
+            if not torch.isfinite(loss):
+                write_tensors(trouble, arrays_to_tensors({**batch.inputs, "action": batch.actions, "real": batch.real}))
+                raise TrainingError(
+                    f"the loss of step {self.step} is {loss.item()}; its batch was saved to {trouble}, next to the "
+                    f"last good checkpoint. Try a lower --learning-rate than {config.learning_rate:g}"
+                )
+            loss.backward()
+            total += loss.detach()
+        gradients = [parameter.grad for parameter in self._trained if parameter.grad is not None]
+        self.group.average([*gradients, total])
         torch.nn.utils.clip_grad_norm_(self._trained, config.clip)
         for group in self._optimiser.param_groups:
             group["lr"] = config.rate(self.step)
@@ -120,7 +159,7 @@ class Optimisation:
         with torch.no_grad():
             for average, parameter in zip(self._average, self._trained, strict=True):
                 average.lerp_(parameter, 1 - kept)
-        return loss.item()
+        return total.item()
 
     @torch.no_grad()
     def examine(self, exam: list[Batch]) -> float:
@@ -129,7 +168,10 @@ class Optimisation:
             return math.nan
         self.policy.eval()  # no image augmentation during validation
         with self.averaged():
-            losses = [self.policy.loss(tensors_of(batch), generator=_generator(self.seed, -1)).item() for batch in exam]
+            losses = [
+                self.policy.loss(tensors_of(batch, self.device), generator=_generator(self.seed, -1)).item()
+                for batch in exam
+            ]
         self.policy.train()
         return float(np.average(losses, weights=[len(batch.real) for batch in exam]))
 
@@ -179,6 +221,7 @@ class _Swapped:
             parameter.data, other.data = other.data, parameter.data
 
 
-def _generator(seed: int, step: int) -> torch.Generator:
-    words = np.random.SeedSequence([seed, step + 1]).generate_state(1, np.uint64)
+def _generator(seed: int, step: int, micro: int = 0) -> torch.Generator:
+    """Random numbers of one micro-batch. They do not depend on the process that computes it."""
+    words = np.random.SeedSequence([seed, step + 1, *([micro] if micro else [])]).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(words[0]) >> 1)

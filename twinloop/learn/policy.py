@@ -5,6 +5,7 @@ ambiguity), and actions are learned relative to the joint's position where that 
 """
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,32 +20,61 @@ from twinloop.learn.resample import quaternion_starts
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
 
+DEPTH_M = (0.05, 5.0)
+"""Depths that are told apart, on a logarithmic scale from 0 to 1. A pixel without depth is 0."""
+
+NO_DEPTH_M = 0.011
+"""Stored depth of a pixel without a value, and a little more."""
+
+
+@dataclass(frozen=True)
+class LabelTensors:
+    """`FreeLabels` as tensors: poses (n, landmarks, 5), and for each image pixels (n, landmarks + 1, 2). May be NaN."""
+
+    poses: Tensor
+    pixels: Mapping[str, Tensor]
+
 
 @dataclass(frozen=True)
 class TensorBatch:
-    """A `mixture.Batch` as tensors. Images are (n, 3, height, width) float from 0 to 1."""
+    """A `mixture.Batch` as tensors. Images are (n, channels, height, width) float, see `picture_tensor`."""
 
     inputs: Mapping[str, Tensor]
     actions: Tensor
     real: Tensor
     tasks: Sequence[str]
+    labels: LabelTensors | None = None
 
 
-def to_tensor(values: np.ndarray) -> Tensor:
-    """Convert (n, d) numbers to float32, or (n, height, width, 3) image bytes to (n, 3, height, width) in 0 to 1."""
-    if values.dtype == np.uint8:
-        return picture_tensor(torch.from_numpy(values))
-    return torch.from_numpy(np.asarray(values, np.float32))
+def to_tensor(values: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
+    """Convert (n, d) numbers to float32, or (n, height, width, channels) images to the network's input."""
+    if values.ndim == 4:
+        return picture_tensor(torch.from_numpy(values).to(device))
+    return torch.from_numpy(np.asarray(values, np.float32)).to(device)
 
 
 def picture_tensor(pixels: Tensor) -> Tensor:
-    """Convert image bytes to the network's input. Training, inference and export all use this function."""
-    return pixels.permute(0, 3, 1, 2).float() / 255
+    """Convert images to the network's input. Training, inference and export all use this function.
+
+    RGB bytes become 0 to 1, depth in metres (floats) a logarithmic scale from 0 to 1, and masks keep their ids.
+    """
+    images = pixels.permute(0, 3, 1, 2).float()
+    if pixels.shape[3] == 3:
+        return images / 255
+    if not pixels.dtype.is_floating_point:
+        return images
+    near, far = DEPTH_M
+    scaled = (images.clamp(near, far) / near).log() / math.log(far / near)
+    return torch.where(images > NO_DEPTH_M, scaled, 0.0)
 
 
-def tensors_of(batch: Batch) -> TensorBatch:
-    inputs = {name: to_tensor(values) for name, values in batch.inputs.items()}
-    return TensorBatch(inputs, to_tensor(batch.actions), to_tensor(batch.real), batch.tasks)
+def tensors_of(batch: Batch, device: torch.device | str = "cpu") -> TensorBatch:
+    inputs = {name: to_tensor(values, device) for name, values in batch.inputs.items()}
+    labels = None
+    if batch.labels is not None:
+        pixels = {name: to_tensor(values, device) for name, values in batch.labels.pixels.items()}
+        labels = LabelTensors(to_tensor(batch.labels.poses, device), pixels)
+    return TensorBatch(inputs, to_tensor(batch.actions, device), to_tensor(batch.real, device), batch.tasks, labels)
 
 
 class VectorInputs(nn.Module):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.learn.demonstrations import Demonstrations
+from twinloop.learn.free_labels import POSE
 from twinloop.learn.space import Space
 
 MIN_STD = 1e-3
@@ -24,11 +25,13 @@ class Scales:
         relative: (a,) True for actions that are learned relative to the position of the joint of that name.
         action: (mean, std) of the learned actions, each (horizon, a). They depend on the place in the chunk, because
             a step to the next control period is small and one to half a second later is large.
+        landmarks: (mean, std) of the poses of the landmarks, each (landmarks * 5,); empty without free labels.
     """
 
     inputs: dict[str, tuple[list, list]]
     relative: list[bool]
     action: tuple[list, list]
+    landmarks: tuple[list, list] = ((), ())  # type: ignore[assignment]
 
 
 def scales_of(parts: Sequence[Demonstrations], weights: Sequence[float], horizon: int) -> Scales:
@@ -50,16 +53,23 @@ def scales_of(parts: Sequence[Demonstrations], weights: Sequence[float], horizon
     # Decided over the whole chunk, so that an element of the action is relative everywhere or nowhere.
     relative = paired & (_overall(stepwise) < RELATIVE_BELOW * _overall(absolute))
     mean, std = (np.where(relative, step, whole) for step, whole in zip(stepwise, absolute, strict=True))
-    return Scales(inputs, relative.tolist(), _scale(mean, std))
+    labelled = [(part.labels.poses, weight) for part, weight in zip(parts, weights, strict=True) if part.labels]
+    known = [(poses.reshape(len(poses), -1), weight) for poses, weight in labelled if np.isfinite(poses).all()]
+    landmarks = ([], [])
+    if known:
+        total = sum(weight for _, weight in known) or 1.0
+        landmarks = _scale(*_moments([poses for poses, _ in known], [weight / total for _, weight in known]))
+    return Scales(inputs, relative.tolist(), _scale(mean, std), landmarks)
 
 
-def blank_scales(space: Space, horizon: int) -> Scales:
+def blank_scales(space: Space, horizon: int, landmarks: int = 0) -> Scales:
     """Return placeholder scales of the right sizes, for a network whose weights are read from a file."""
-    size = space.action.shape[0]
+    size, poses = space.action.shape[0], landmarks * len(POSE)
     return Scales(
         inputs={feature.name: ([0.0] * feature.shape[0], [1.0] * feature.shape[0]) for feature in space.vectors},
         relative=[False] * size,
         action=([[0.0] * size] * horizon, [[1.0] * size] * horizon),
+        landmarks=([0.0] * poses, [1.0] * poses),
     )
 
 

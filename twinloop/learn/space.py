@@ -7,7 +7,7 @@ from pathlib import Path
 from twinloop.dataset import STATE_FEATURES, Dataset, Header
 from twinloop.errors import DatasetError, nearest
 from twinloop.observe.instruction import INSTRUCTION, instruction_feature
-from twinloop.observe.recording import ESTIMATE, NEEDED, Feature
+from twinloop.observe.recording import ESTIMATE, NEEDED, PREFIX, Feature
 
 ACTION = "action"
 STATE = "observation.state"
@@ -42,6 +42,11 @@ class Space:
             known[ESTIMATE] = estimate
         known[INSTRUCTION] = instruction_feature()
         for name in named:
+            if name not in known and name.startswith(PREFIX):
+                raise DatasetError(
+                    f"dataset {header.name!r} has no image {name!r}; its images: {_listed(header.pictures)}. Generate "
+                    "it with this camera in `cameras:`, or name other --inputs"
+                )
             if name not in known:
                 raise DatasetError(f"dataset {header.name!r} has no input {name!r}; {nearest(name, known, most=99)}")
         seen = tuple(_as_read(known[name]) for name in named)
@@ -100,6 +105,38 @@ class Space:
             ]
         rows += [(name, "missing", _size(feature)) for name, feature in theirs.items()]
         return [row for row in rows if row[1] != row[2]]
+
+
+def camera_misfit(space: Space, offered: Iterable[Feature], *, where: str) -> str:
+    """Say which cameras of a policy are missing in a cell or on a robot, or have another size; "" if all fit.
+
+    Args:
+        offered: features that the cell or robot has.
+        where: its name.
+    """
+    there = {feature.name: feature for feature in offered if feature.is_picture}
+    problems = []
+    for feature in space.pictures:
+        other = there.get(feature.name)
+        if other is None:
+            problems.append(f"it reads {_described(feature)}, which {where} does not have")
+        elif other.shape != feature.shape:
+            problems.append(f"it reads {_described(feature)}, but {where} has {_size(other)}")
+    if not problems:
+        return ""
+    return (
+        f"Cameras: {'; '.join(problems)}. Cameras of {where}: {_listed(there.values())}. Add the missing cameras with "
+        "the same name and size, or train a policy on the cameras that exist (--inputs)."
+    )
+
+
+def _described(feature: Feature) -> str:
+    kind = {"video": "RGB", "depth": "depth", "mask": "masks"}[feature.dtype]
+    return f"{feature.name} ({_size(feature)}, {kind})"
+
+
+def _listed(features: Iterable[Feature]) -> str:
+    return ", ".join(_described(feature) for feature in features) or "none"
 
 
 def table_of(differences: Iterable[tuple[str, str, str]], *, here: str, there: str) -> str:

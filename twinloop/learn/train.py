@@ -19,8 +19,10 @@ import torch
 from twinloop import __version__
 from twinloop.durable import FileDigest, replace_file, storage_errors
 from twinloop.errors import CheckpointError, UsageError
+from twinloop.learn.backbone_weights import load_backbone
 from twinloop.learn.card import CARD, Card
 from twinloop.learn.checkpoint import Checkpoint, load, save
+from twinloop.learn.distributed import join_processes
 from twinloop.learn.job_file import differences, write_job
 from twinloop.learn.optimise import LossRecord, Optimisation
 from twinloop.learn.policies import POLICIES
@@ -34,12 +36,18 @@ STATE, CURVE, TROUBLE = "state.safetensors", "curve.jsonl", "bad_batch.safetenso
 
 @dataclass(frozen=True)
 class TrainProgress:
-    """Progress of a training. held_out_loss: at the last validation; NaN before the first."""
+    """Progress of a training.
+
+    Attributes:
+        held_out_loss: at the last validation; NaN before the first.
+        waiting_share: share of the time that training has waited for data.
+    """
 
     step: int
     steps: int
     loss: float
     held_out_loss: float
+    waiting_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,7 @@ class TrainResult:
     checkpoint: Checkpoint
     curve: tuple[LossRecord, ...]
     resumed_from: int
+    waiting_share: float = 0.0
 
 
 def train(
@@ -56,20 +65,24 @@ def train(
     with storage_errors(out):
         folder.mkdir(parents=True, exist_ok=True)
     config = lesson.config
-    optimisation = Optimisation(_policy(lesson), config.train, seed=config.seed)
+    group = join_processes(config.train.device)
+    optimisation = Optimisation(_policy(lesson), config.train, seed=config.seed, group=group)
     curve = _resume(optimisation, lesson, out)
     resumed_from = optimisation.step
     last = curve[-1].held_out_loss if curve else float("nan")
 
     def told(step: int, loss: float) -> None:
-        on_progress(TrainProgress(step, config.train.steps, loss, last))
+        if group.writes:
+            on_progress(TrainProgress(step, config.train.steps, loss, last, optimisation.waiting_share))
 
     looks = optimisation.run(lesson.mixture, lesson.held_out, trouble=folder / TROUBLE, on_step=told)
     for look in looks:
         curve.append(look)
         last = look.held_out_loss
-        _save(optimisation, lesson, out, curve)
-    return TrainResult(load(out), tuple(curve), resumed_from)
+        if group.writes:
+            _save(optimisation, lesson, out, curve)
+    group.wait()
+    return TrainResult(load(out), tuple(curve), resumed_from, optimisation.waiting_share)
 
 
 def _policy(lesson: TrainingJob) -> Policy:
@@ -79,10 +92,16 @@ def _policy(lesson: TrainingJob) -> Policy:
     kind = POLICIES[config.policy]
     horizon = int(config.settings.get("horizon", kind.default_settings()["horizon"]))
     scales = scales_of(lesson.mixture.parts, lesson.weights, horizon)
+    labels, settings = lesson.mixture.parts[0].labels, dict(config.settings)
+    if labels is not None and "landmarks" in kind.default_settings():
+        settings.setdefault("landmarks", ",".join(labels.landmarks))
     # Torch initialises layers from its global generator, which is seeded here and restored afterwards.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        return kind(space, scales, **config.settings)
+        policy = kind(space, scales, **settings)
+    if config.backbone is not None:
+        load_backbone(policy, config.backbone)
+    return policy
 
 
 def _resume(optimisation: Optimisation, lesson: TrainingJob, out: Path) -> list[LossRecord]:
@@ -92,7 +111,9 @@ def _resume(optimisation: Optimisation, lesson: TrainingJob, out: Path) -> list[
     if not state.is_file():
         if (out / CARD).exists():
             raise UsageError(f"{out}: contains a checkpoint that would be overwritten; choose another --out")
-        write_job(folder, lesson.settings)
+        optimisation.group.wait()
+        if optimisation.group.writes:
+            write_job(folder, lesson.settings)
         return []
     if difference := differences(folder, lesson.settings):
         raise UsageError(f"{out}: {difference}. Give the same arguments to continue, or choose another --out")
@@ -158,8 +179,9 @@ def _errors(policy: Policy, lesson: TrainingJob) -> dict[str, float]:
         return {}
     most = 256 if lesson.mixture.space.pictures else 1024
     (batch, *_) = lesson.held_out.sweep(most, policy.horizon, most=most, seed=lesson.config.seed)
-    tensors = tensors_of(batch)
-    noise = torch.randn(tensors.actions.shape, generator=torch.Generator().manual_seed(0))
+    device = next(policy.parameters()).device
+    tensors = tensors_of(batch, device)
+    noise = torch.randn(tensors.actions.shape, generator=torch.Generator().manual_seed(0)).to(device)
     wrong = (policy.eval()(tensors.inputs, tensors.real, noise) - tensors.actions).abs().mean(dim=(0, 1))
     policy.train()
     return dict(zip(lesson.mixture.space.action.names, map(float, wrong), strict=True))

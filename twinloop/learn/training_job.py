@@ -8,15 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from twinloop.durable import digest_file
 from twinloop.errors import UsageError, nearest
+from twinloop.learn.backbone_weights import backbone_file
 from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.demonstrations import Demonstrations, load_demonstrations
 from twinloop.learn.episode_weights import read_episode_weights, weighted
+from twinloop.learn.free_labels import blank_labels
 from twinloop.learn.mixture import Mixture, agreed_space, split, weights_of
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.pictures import PictureStore, default_cache, open_pictures
 from twinloop.learn.policies import POLICIES
+from twinloop.learn.read_labels import read_labels
 from twinloop.learn.space import DEFAULT_INPUTS
+from twinloop.observe.recording import PREFIX
+from twinloop.run.config import load_config
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,10 @@ class TrainingJobConfig:
         rate_hz: resample the data to this rate.
         most: largest number of episodes of each dataset.
         weights: file of episode weights that `twinloop value` wrote; None uses all episodes equally.
+        every: train on every N-th frame of an episode. None takes those with new images, where cameras are slower than
+            the control rate, else all.
         settings: settings of the policy, e.g. {"horizon": 16}.
+        backbone: checkpoint folder or safetensors file from which the vision backbone starts.
         cache: folder of the image cache. It does not affect the result.
     """
 
@@ -41,10 +50,12 @@ class TrainingJobConfig:
     rate_hz: float | None = None
     most: int | None = None
     weights: Path | None = None
+    every: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     train: TrainConfig = field(default_factory=TrainConfig)
     seed: int = 0
     cache: Path | None = None
+    backbone: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +83,15 @@ class TrainingJob:
         del config["cache"], config["weights"]
         if self.episode_weights:
             config["weights"] = self.episode_weights
+        if self.config.backbone is not None:
+            config["backbone"] = digest_file(backbone_file(self.config.backbone)).sha256
+        # Jobs from before these settings keep their digest.
+        for name in ("every", "backbone"):
+            if config[name] is None:
+                del config[name]
+        for name in ("accumulate", "device", "precision", "compile"):
+            if config["train"][name] == getattr(TrainConfig, name):
+                del config["train"][name]
         return config | {"parent": self.parent.card.digest if self.parent else ""}
 
     @property
@@ -100,6 +120,8 @@ def prepare(config: TrainingJobConfig, parent: Checkpoint | None = None) -> Trai
         load_demonstrations(path, config.inputs, rate_hz=config.rate_hz, most=config.most) for path in config.datasets
     )
     parts, by_attempt, digest = _weighted(config, parts)
+    parts = tuple(replace(part, stride=config.every or frame_stride(part)) for part in parts)
+    parts = _with_labels(parts, config.settings.get("landmarks"))
     weights = tuple(weights_of([part.source for part in parts], config.mix))
     pairs = [split(part, config.train.held_out, seed=config.seed) for part in parts]
     pictures = _pictures(config, parts)
@@ -132,6 +154,39 @@ def _of_episodes(parts: list[Demonstrations], by_attempt: list[dict[int, float]]
         np.array([weights[attempt] for attempt in part.attempts.tolist()])
         for part, weights in zip(parts, by_attempt, strict=True)
     ]
+
+
+def frame_stride(part: Demonstrations) -> int:
+    """Return the stride at which all images of a simulated dataset are new; 1 if that is unknown."""
+    path = part.dataset.path / "config.yaml"
+    names = {feature.name for feature in part.space.pictures}
+    if not names or part.real or not path.is_file():
+        return 1
+    cameras = load_config(path).cameras
+    rates = [camera.rate_hz for name, camera in cameras.items() if any(n.startswith(PREFIX + name) for n in names)]
+    periods = [part.space.rate_hz / rate for rate in rates]
+    return round(max(periods)) if periods and all(period.is_integer() for period in periods) else 1
+
+
+def _with_labels(parts: tuple[Demonstrations, ...], wanted: str | None) -> tuple[Demonstrations, ...]:
+    """Return the parts with free labels of the same landmarks, if they have images and one of them has labels.
+
+    Args:
+        wanted: names of the landmarks, with commas; None takes all that the data has.
+    """
+    images = [feature.name for feature in parts[0].space.pictures]
+    if not images or wanted == "":
+        return parts
+    labels = [read_labels(part) for part in parts]
+    landmarks = dict.fromkeys(name for label in labels if label for name in label.landmarks)
+    if wanted is not None:
+        landmarks = dict.fromkeys(wanted.split(","))
+    if not landmarks:
+        return parts
+    return tuple(
+        replace(part, labels=(label or blank_labels(part.frames, (), ())).select(tuple(landmarks), images))
+        for part, label in zip(parts, labels, strict=True)
+    )
 
 
 def _pictures(config: TrainingJobConfig, parts: tuple[Demonstrations, ...]) -> PictureStore | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from twinloop.deploy.robot import Description
 from twinloop.errors import CheckpointError
-from twinloop.learn.space import Space, table_of
+from twinloop.learn.space import Space, camera_misfit, table_of
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class PolicyFacts:
         differences = self.space.differences(about.space([feature.name for feature in self.space.inputs]))
         if differences:
             table = table_of(differences, here=self.name, there=about.id)
-            raise CheckpointError(f"{self.name} does not fit {about.id}. Differences:\n{table}")
+            cameras = camera_misfit(self.space, about.observed, where=about.id)
+            raise CheckpointError(f"{self.name} does not fit {about.id}. {cameras}\nDifferences:\n{table}")
 
 
 def read_facts(path: Path) -> PolicyFacts:

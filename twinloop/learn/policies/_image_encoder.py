@@ -1,11 +1,12 @@
-"""ImageEncoder: a small convolutional network that turns camera images into tokens."""
+"""ImageEncoder: the backbone `grid`, a small convolutional network that turns RGB images into a grid of tokens."""
 
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 
-from twinloop.learn.pictures import read_pictures
+from twinloop.learn.augment import shifted
+from twinloop.learn.policy import LabelTensors
 from twinloop.learn.space import Space
 
 CELL_PX = 16
@@ -23,7 +24,10 @@ class ImageEncoder(nn.Module):
         super().__init__()
         if image_size < CELL_PX or image_size % CELL_PX:
             raise ValueError(f"image_size: {image_size} was given; a multiple of {CELL_PX} was expected")
-        self._names = [feature.name for feature in read_pictures(space)]
+        for feature in space.pictures:
+            if feature.dtype != "video":
+                raise ValueError(f"{feature.name}: the backbone `grid` reads RGB only; use --set backbone=keypoints")
+        self._names = [feature.name for feature in space.pictures]
         self._shift_px = shift_px
         self.tokens = len(self._names) * (image_size // CELL_PX) ** 2
         if self._names:
@@ -34,24 +38,17 @@ class ImageEncoder(nn.Module):
             )  # fmt: skip
             self.place = nn.Parameter(0.02 * torch.randn(self.tokens, width))
 
-    def forward(self, inputs: Mapping[str, Tensor], generator: torch.Generator | None = None) -> Tensor | None:
+    def forward(
+        self, inputs: Mapping[str, Tensor], real: Tensor, labels: LabelTensors | None = None,  # noqa: ARG002
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor | None, None]:  # fmt: skip
         """Return the tokens. With a generator, images are shifted randomly by a few pixels (augmentation)."""
         if not self._names:
-            return None
+            return None, None
         seen = []
         for name in self._names:
             picture = inputs[name]
             if generator is not None and self._shift_px:
                 picture = shifted(picture, self._shift_px, generator=generator)
             seen.append(self.convolve(2 * picture - 1).flatten(2).transpose(1, 2))
-        return torch.cat(seen, dim=1) + self.place
-
-
-def shifted(pictures: Tensor, most_px: int, *, generator: torch.Generator) -> Tensor:
-    """Shift each of (n, 3, height, width) images by its own random number of pixels. The border is repeated."""
-    count, _, height, width = pictures.shape
-    by = torch.randint(-most_px, most_px + 1, (2, count, 1), generator=generator)
-    rows = (torch.arange(height) + by[0]).clamp(0, height - 1)
-    columns = (torch.arange(width) + by[1]).clamp(0, width - 1)
-    which = torch.arange(count)[:, None, None]
-    return pictures.permute(0, 2, 3, 1)[which, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+        return torch.cat(seen, dim=1) + self.place, None

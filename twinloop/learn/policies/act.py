@@ -1,7 +1,7 @@
 """act: a transformer that maps the tokens of an observation to an action chunk, with one query per action.
 
-There is one token per vector of the observation and a grid of tokens per camera. Unlike the original ACT, there is no
-style variable: with a latent of zero at inference, one observation gives one chunk, as plain regression does. For
+There is one token per vector of the observation and one per camera, or a grid of them. Unlike the original ACT, there
+is no style variable: with a latent of zero at inference, one observation gives one chunk, as plain regression does. For
 multimodal demonstrations, `flow` draws one of the modes. The instruction is not used, because the data has one task; a
 multi-task policy would add a token for it.
 """
@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from twinloop.learn.policies._attention import DecoderLayer, EncoderLayer
-from twinloop.learn.policies._image_encoder import ImageEncoder
-from twinloop.learn.policy import ActionCode, Policy, TensorBatch, VectorInputs
+from twinloop.learn.policies._vision import vision
+from twinloop.learn.policy import ActionCode, LabelTensors, Policy, TensorBatch, VectorInputs
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
 
@@ -26,7 +26,11 @@ class ActPolicy(Policy):
     Args:
         width: size of a token.
         image_size: pixels per side of the images it reads.
-        shift_px: largest random shift of images in training.
+        backbone: `keypoints` or `grid`, which reads RGB only.
+        landmarks: names of the things whose pixels and poses are auxiliary targets, with commas. Training takes those
+            that the data has labels of.
+        auxiliary: weight of the auxiliary losses.
+        shift_px, colour, cutout, blur: strengths of the augmentation (`learn/augment.py`).
     """
 
     name = "act"
@@ -43,20 +47,27 @@ class ActPolicy(Policy):
         encoder_layers: int = 2,
         decoder_layers: int = 1,
         image_size: int = 96,
+        backbone: str = "keypoints",
+        landmarks: str = "",
+        auxiliary: float = 1.0,
         shift_px: int = 4,
+        colour: float = 0.2,
+        cutout: float = 0.2,
+        blur: float = 0.5,
     ):
         super().__init__()
         self.horizon, self.executed, self.image_size = horizon, executed, image_size
         self._settings = {
             "width": width, "heads": heads, "encoder_layers": encoder_layers, "decoder_layers": decoder_layers,
-            "image_size": image_size, "shift_px": shift_px,
+            "image_size": image_size, "backbone": backbone, "landmarks": landmarks, "auxiliary": auxiliary,
+            "shift_px": shift_px, "colour": colour, "cutout": cutout, "blur": blur,
         }  # fmt: skip
         # One token per vector; a policy that reads only images has one token with the `real` flag.
         alone = [replace(space, inputs=(feature,)) for feature in space.vectors] or [replace(space, inputs=())]
         vectors = [VectorInputs(subspace, scales) for subspace in alone]
         self.vectors, self.code = nn.ModuleList(vectors), ActionCode(space, scales)
         self.enter = nn.ModuleList(_enter(vector.width, width) for vector in vectors)
-        self.sight = ImageEncoder(space, width=width, image_size=image_size, shift_px=shift_px)
+        self.sight = vision(space, scales, width=width, settings=self._settings)
         self.encoder = nn.ModuleList(EncoderLayer(width, heads) for _ in range(encoder_layers))
         self.queries = nn.Parameter(0.5 * torch.randn(horizon, width))
         self.decoder = nn.ModuleList(DecoderLayer(width, heads) for _ in range(decoder_layers))
@@ -64,17 +75,22 @@ class ActPolicy(Policy):
         self.leave = nn.Linear(width, space.action.shape[0])
 
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:
-        code = self._code(batch.inputs, batch.real, generator if self.training else None)
+        labels = batch.labels if self.training else None
+        code, auxiliary = self._code(batch.inputs, batch.real, labels, generator if self.training else None)
         # Absolute error, as in mlp: the mean of two valid actions need not be valid.
-        return (code - self.code.encode(batch.actions, batch.inputs)).abs().mean()
+        loss = (code - self.code.encode(batch.actions, batch.inputs)).abs().mean()
+        return loss if auxiliary is None else loss + auxiliary
 
     def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:  # noqa: ARG002
-        return self.code.decode(self._code(inputs, real, None), inputs)
+        return self.code.decode(self._code(inputs, real)[0], inputs)
 
-    def _code(self, inputs: Mapping[str, Tensor], real: Tensor, generator: torch.Generator | None) -> Tensor:
+    def _code(
+        self, inputs: Mapping[str, Tensor], real: Tensor, labels: LabelTensors | None = None,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         paired = zip(self.enter, self.vectors, strict=True)
         memory = torch.stack([enter(vectors(inputs, real)) for enter, vectors in paired], dim=1)
-        seen = self.sight(inputs, generator)
+        seen, auxiliary = self.sight(inputs, real, labels, generator)
         if seen is not None:
             memory = torch.cat([memory, seen], dim=1)
         for layer in self.encoder:
@@ -84,7 +100,7 @@ class ActPolicy(Policy):
         hidden = self.queries + memory[:, :1]
         for layer in self.decoder:
             hidden = layer(hidden, memory)
-        return self.leave(self.norm(hidden))
+        return self.leave(self.norm(hidden)), auxiliary
 
     def settings(self) -> dict[str, Any]:
         return {"horizon": self.horizon, "executed": self.executed, **self._settings}

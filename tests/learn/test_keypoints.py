@@ -1,0 +1,105 @@
+"""The backbone `keypoints`: finds labelled points, reads RGB, depth and masks, and survives a round trip to ONNX."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.learn.shown import CAMERA, spotted
+from twinloop.errors import CheckpointError, UsageError
+from twinloop.learn.backbone_weights import load_backbone
+from twinloop.learn.demonstrations import Demonstrations
+from twinloop.learn.free_labels import FreeLabels
+from twinloop.learn.mixture import Mixture, split
+from twinloop.learn.onnx import export_onnx
+from twinloop.learn.optimise import Optimisation, TrainConfig
+from twinloop.learn.pictures import open_pictures
+from twinloop.learn.policies import POLICIES
+from twinloop.learn.policies._keypoints import _pixel_loss
+from twinloop.learn.policy import Policy, tensors_of
+from twinloop.learn.scales import scales_of
+from twinloop.learn.tensors import write_tensors
+from twinloop.observe.recording import Feature
+
+HORIZON = 2
+SMALL = {"width": 32, "heads": 2, "encoder_layers": 1, "image_size": 32, "colour": 0.0, "cutout": 0.0, "blur": 0.0}
+
+
+@pytest.fixture(scope="module")
+def spots(tmp_path_factory: pytest.TempPathFactory) -> Demonstrations:
+    """A bright spot per picture. Its label is its place, in space and in the picture."""
+    pytest.importorskip("av", reason="needs twinloop[video]")
+    part = spotted(tmp_path_factory.mktemp("data") / "spots")
+    v, u = part.action.T
+    poses = np.stack([u, v, 0 * u, 1 + 0 * u, 0 * u], axis=1)[:, None].astype(np.float32)
+    pixels = np.stack([(u + 1) / 2, (v + 1) / 2], axis=1)[:, None].repeat(2, axis=1)
+    pixels[:, 1] = np.nan  # no tool
+    return replace(part, labels=FreeLabels(("spot",), poses, {CAMERA: pixels.astype(np.float32)}))
+
+
+def policy_for(part: Demonstrations, **settings) -> Policy:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return POLICIES["act"](part.space, scales_of([part], [1.0], HORIZON), horizon=HORIZON, **SMALL | settings)
+
+
+def test_the_heatmap_loss_is_least_where_the_label_is():
+    pixel = torch.tensor([[[0.30, 0.55]]])
+    losses = {}
+    for u in range(8):
+        for v in range(8):
+            heat = torch.full((1, 1, 8, 8), -5.0)
+            heat[0, 0, v, u] = 5.0
+            losses[u, v] = float(_pixel_loss(heat, pixel))
+    assert min(losses, key=lambda cell: losses[cell]) == (2, 4)
+    assert float(_pixel_loss(torch.randn(1, 1, 8, 8), torch.full((1, 1, 2), torch.nan))) == 0
+
+
+def test_labels_teach_it_where_things_are_in_held_out_episodes(spots: Demonstrations, tmp_path: Path):
+    learnt, held = split(spots, 0.2, seed=0)
+    store = open_pictures([spots], 32, cache=tmp_path / "cache", workers=1)
+    policy = policy_for(learnt, landmarks="spot", shift_px=2)
+    config = TrainConfig(steps=120, batch=32, learning_rate=3e-3, look_every=120)
+    optimisation = Optimisation(policy, config, seed=0)
+    list(optimisation.run(Mixture([learnt], [1.0], store), None, trouble=tmp_path / "bad", on_step=lambda *_: None))
+    (batch, *_) = Mixture([held], [1.0], store).sweep(64, HORIZON, most=64, seed=0)
+    tensors = tensors_of(batch)
+    assert tensors.labels is not None
+    encoder, policy = policy.sight.encoder, policy.eval()
+    with optimisation.averaged(), torch.inference_mode():
+        seen = encoder(tensors.inputs, policy.sight.vectors(tensors.inputs, tensors.real))
+        away = encoder.pose_errors(seen.poses, tensors.labels.poses)["spot"]
+    # The spots are spread over 1.6 m in both directions; guessing their mean is 0.6 m off.
+    assert away < 0.15
+
+
+def test_it_reads_depth_and_masks_and_onnx_computes_the_same(spots: Demonstrations, tmp_path: Path):
+    depth = Feature(f"{CAMERA}_depth", "depth", (40, 56, 1), (), "m")
+    mask = Feature(f"{CAMERA}_classes", "mask", (40, 56, 1), ("background", "robot", "spot"))
+    space = replace(spots.space, inputs=(*spots.space.inputs, depth, mask))
+    part = replace(spots, space=space)
+    policy = policy_for(part, landmarks="spot").eval()
+    assert policy.sight.encoder.backbones[0].enter.in_channels == 3 + 1 + 3
+    parity = export_onnx(policy, space, tmp_path / "policy.onnx", card_digest="0" * 64, seed=0)
+    assert parity.max_abs_difference <= parity.tolerance
+
+
+def test_a_backbone_starts_from_another_checkpoint(spots: Demonstrations, tmp_path: Path):
+    first, second = policy_for(spots, landmarks="spot"), policy_for(spots)
+    with torch.no_grad():
+        for value in first.parameters():
+            value.add_(1.0)
+    file = tmp_path / "backbone.safetensors"
+    write_tensors(file, {name.removeprefix("sight."): value for name, value in first.state_dict().items()})
+    copied = load_backbone(second, file)
+    assert any(name.startswith("sight.encoder.backbones.0.") for name in copied)
+    for name in copied:
+        assert torch.equal(second.state_dict()[name], first.state_dict()[name])
+    write_tensors(file, {"layer1.weight": torch.zeros(2, 2)})
+    with pytest.raises(CheckpointError, match="has no vision backbone that fits"):
+        load_backbone(second, file)
+    blind = replace(spots, space=replace(spots.space, inputs=spots.space.vectors))
+    with pytest.raises(UsageError, match="reads no images"):
+        load_backbone(policy_for(blind), file)

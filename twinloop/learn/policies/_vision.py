@@ -1,0 +1,71 @@
+"""Vision: the part of a policy that reads images, as tokens. `grid` or `keypoints`, by the setting `backbone`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from twinloop.learn.augment import AugmentConfig
+from twinloop.learn.free_labels import POSE
+from twinloop.learn.policies._image_encoder import ImageEncoder
+from twinloop.learn.policies._keypoints import KeypointEncoder, views_of
+from twinloop.learn.policy import LabelTensors, VectorInputs
+from twinloop.learn.scales import Scales
+from twinloop.learn.space import Space
+
+BACKBONES = ("keypoints", "grid")
+
+
+class KeypointTokens(nn.Module):
+    """Returns (n, tokens, width): one token per camera and, with landmarks, one with their predicted poses."""
+
+    def __init__(
+        self, space: Space, scales: Scales, *, width: int, image_size: int, landmarks: tuple[str, ...],
+        augment: AugmentConfig, auxiliary: float,
+    ):  # fmt: skip
+        super().__init__()
+        self._auxiliary = auxiliary
+        self.vectors = VectorInputs(replace(space, inputs=space.vectors), scales)
+        self.encoder = KeypointEncoder(
+            space, scales, landmarks=landmarks, vectors=self.vectors.width, image_size=image_size, augment=augment
+        )
+        self.views = nn.ModuleList(_token(self.encoder.width, width) for _ in views_of(space))
+        self.poses = _token(len(landmarks) * len(POSE), width) if landmarks else None
+        self.tokens = len(self.views) + bool(landmarks)
+
+    def forward(
+        self, inputs: Mapping[str, Tensor], real: Tensor, labels: LabelTensors | None = None,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        """Return the tokens and the auxiliary loss, which is None without labels."""
+        sighting = self.encoder(inputs, self.vectors(inputs, real), labels, generator)
+        tokens = [token(sighting.cameras[:, view]) for view, token in enumerate(self.views)]
+        if self.poses is not None and sighting.poses is not None:
+            # The action loss does not change the prediction of poses, which has labels of its own.
+            tokens.append(self.poses(sighting.poses.detach()))
+        loss = None if sighting.loss is None else self._auxiliary * sighting.loss
+        return torch.stack(tokens, dim=1), loss
+
+
+def vision(space: Space, scales: Scales, *, width: int, settings: Mapping[str, Any]) -> ImageEncoder | KeypointTokens:
+    """Return the module that the settings of a policy describe.
+
+    Args:
+        settings: backbone, landmarks (names with commas), auxiliary, image_size, shift_px, colour, cutout and blur.
+    """
+    kind, image_size, shift_px = settings["backbone"], settings["image_size"], settings["shift_px"]
+    if kind not in BACKBONES:
+        raise ValueError(f"backbone: {kind!r} was given; valid: {', '.join(BACKBONES)}")
+    if kind == "grid" or not space.pictures:
+        return ImageEncoder(space, width=width, image_size=image_size, shift_px=shift_px)
+    augment = AugmentConfig(shift_px, settings["colour"], settings["cutout"], settings["blur"])
+    return KeypointTokens(
+        space, scales, width=width, image_size=image_size, augment=augment, auxiliary=settings["auxiliary"],
+        landmarks=tuple(name for name in settings["landmarks"].split(",") if name),
+    )  # fmt: skip
+
+
+def _token(count: int, width: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(count, width), nn.GELU(), nn.Linear(width, width))
