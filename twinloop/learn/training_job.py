@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from twinloop.dataset.layout import CONFIG
 from twinloop.durable import digest_file
-from twinloop.errors import UsageError, nearest
+from twinloop.errors import ConfigError, UsageError, nearest
 from twinloop.learn.backbone_weights import backbone_file
 from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.demonstrations import Demonstrations, load_demonstrations
@@ -158,11 +159,14 @@ def _of_episodes(parts: list[Demonstrations], by_attempt: list[dict[int, float]]
 
 def frame_stride(part: Demonstrations) -> int:
     """Return the stride at which all images of a simulated dataset are new; 1 if that is unknown."""
-    path = part.dataset.path / "config.yaml"
+    path = part.dataset.path / CONFIG
     names = {feature.name for feature in part.space.pictures}
     if not names or part.real or not path.is_file():
         return 1
-    cameras = load_config(path).cameras
+    try:
+        cameras = load_config(path).cameras
+    except ConfigError:  # e.g. written by another version; all frames are valid too
+        return 1
     rates = [camera.rate_hz for name, camera in cameras.items() if any(n.startswith(PREFIX + name) for n in names)]
     periods = [part.space.rate_hz / rate for rate in rates]
     return round(max(periods)) if periods and all(period.is_integer() for period in periods) else 1

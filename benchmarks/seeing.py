@@ -1,0 +1,182 @@
+"""Train policies that see, and measure them in the twin over full visual randomization.
+
+    python benchmarks/seeing.py [--json] [--task NAME] [--part PART,...] [--quick] [--out DIR]
+
+The policy reads one fixed camera, the wrist camera and joint positions; it does not read the pose of any object. All
+visual parameters vary over their sensible ranges, and so do poses, mass and friction of the object. In half of the
+demonstrations somebody moves the object while the arm approaches, so that the data shows corrections.
+
+Parts, in this order; each result is kept in DIR, so a stopped run continues:
+
+1. data: demonstrations with both cameras at 5 Hz and labels, by `twinloop generate`.
+2. train: `act` with the keypoint backbone, two processes with one thread each, by `torchrun`.
+3. figure: success in episodes of a run seed that neither training nor the search for settings used.
+4. blind: `mlp` from joint positions alone, on the same data and episodes. It shows how much luck explains.
+5. work: as figure, on the seed that settings were chosen with; for work on the policy.
+
+CPU seconds are those of all processes of a part. On a busy machine they are the fair measure; the wall time is not.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from twinloop.dataset import Dataset
+from twinloop.errors import TwinloopError
+from twinloop.randomize.table import TABLE
+
+PARTS = ("data", "train", "figure", "blind", "work")
+DATA = {"pick_and_place": ((11, 300), (12, 300)), "sort_by_colour": ((21, 400), (22, 400))}
+"""Task -> run seeds and episodes of its demonstrations."""
+
+STEPS = 1800
+BATCH, SIZE_PX, RATE_HZ = 64, 96, 5
+FIGURE_SEED, WORK_SEED = 9001, 500
+TRIALS = {"figure": 200, "blind": 200, "work": 50}
+INPUTS = "observation.state,observation.images.front,observation.images.wrist"
+SETTINGS = ("executed=5", "horizon=16", "shift_px=2", "image_size=64")
+CAMERAS = {
+    "front": {"position_m": [1.2, -0.3, 0.65], "look_at_m": [0.42, -0.03, 0.12], "fov_deg": 46},
+    "wrist": {"mount": "wrist", "position_m": [0.085, 0, -0.05], "look_at_m": [0, 0, 0.035], "fov_deg": 75},
+}
+LAYOUT = {
+    "object_mass_kg": [0.05, 0.4], "friction_coefficient": [0.2, 1.1], "object_position_noise_cm": [-4, 4],
+    "object_yaw_deg": [-45, 45], "target_position_noise_cm": [-3, 3],
+}  # fmt: skip
+MOVED = {"object_shift_probability": 0.5, "object_shift_cm": [-4, 4], "object_shift_at_s": [0.1, 1.0]}
+
+
+def config(task: str, *, moved: bool) -> str:
+    """The cell, with every visual parameter over its sensible range. moved: for demonstrations."""
+    rows = [row for row in TABLE if row.group == "visual" and row.realistic and not row.name.startswith("depth_")]
+    visual: dict[str, Any] = {row.name: row.sensible[1] if row.pool else list(row.sensible) for row in rows}
+    visual["light_count"] = {"choice": [1, 2, 3, 4]}
+    layout = dict(LAYOUT)
+    if task != "pick_and_place":
+        del layout["target_position_noise_cm"]  # only a zone is moved by it
+    common = {"width": SIZE_PX, "height": SIZE_PX, "rate_hz": float(RATE_HZ), "labels": ["poses"]}
+    content = {
+        "scene": {"robot": "franka_panda", "task": task},
+        "cameras": {name: camera | common for name, camera in CAMERAS.items()},
+        "randomization": {"visual": visual, "physics": layout, **({"human": MOVED} if moved else {})},
+    }
+    return json.dumps(content, indent=1)  # JSON is YAML
+
+
+def twinloop(*words: object, processes: int = 1) -> dict[str, Any]:
+    """Run a command and return its JSON, with the seconds and CPU seconds that it took."""
+    several = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), "-m"]
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    command = [sys.executable, "-m", *(several if processes > 1 else []), "twinloop", *map(str, words), "--json"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    result = json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
+    return result | {"wall_s": round(time.perf_counter() - began, 1), "cpu_s": round(used, 1)}
+
+
+class Study:
+    """The parts of one task. Results are in `folder/results`."""
+
+    def __init__(self, task: str, folder: Path, *, quick: bool):
+        self.task, self.folder = task, folder
+        self.data = [(seed, 4 if quick else episodes) for seed, episodes in DATA[task]]
+        self.steps = 4 if quick else STEPS
+        self.trials = {name: 4 if quick else count for name, count in TRIALS.items()}
+        for name in ("results", "configs"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        self.demonstrated, self.judged = (folder / "configs" / f"{name}.yaml" for name in ("demonstrated", "judged"))
+        self.demonstrated.write_text(config(task, moved=True))
+        self.judged.write_text(config(task, moved=False))
+
+    def run(self, part: str) -> dict[str, Any]:
+        kept = self.folder / "results" / f"{part}.json"
+        if kept.exists():
+            return json.loads(kept.read_text())
+        result = {"data": self.generate, "train": self.train, "blind": self.blind}.get(part, lambda: self.judge(part))()
+        kept.write_text(json.dumps(result) + "\n")
+        print(f"{self.task}: {part}: {json.dumps(result)}", file=sys.stderr, flush=True)
+        return result
+
+    def datasets(self) -> list[Path]:
+        return [self.folder / "data" / f"{self.task}-{seed}" for seed, _ in self.data]
+
+    def generate(self) -> dict[str, Any]:
+        cpu_s = 0.0
+        for path, (seed, episodes) in zip(self.datasets(), self.data, strict=True):
+            if not _complete(path, episodes):
+                words = (self.demonstrated, "--episodes", episodes, "--seed", seed, "--out", path)
+                cpu_s += twinloop("generate", *words)["cpu_s"]
+        opened = [Dataset.open(path) for path in self.datasets()]
+        return {
+            "episodes": sum(dataset.header.episodes for dataset in opened),
+            "frames": sum(dataset.frame_count for dataset in opened),
+            "cpu_s": round(cpu_s, 1),
+        }
+
+    def train(self) -> dict[str, Any]:
+        inputs = INPUTS if self.task == "pick_and_place" else f"{INPUTS},observation.instruction"
+        settings = [word for setting in SETTINGS for word in ("--set", setting)]
+        trained = twinloop(
+            "train", *self.datasets(), "--policy", "act", "--inputs", inputs, "--steps", self.steps, "--batch", BATCH,
+            "--precision", "bf16", "--threads", 1, *settings, "--out", self.folder / "policies" / "seeing",
+            processes=2,
+        )  # fmt: skip
+        keys = ("steps", "loss", "held_out_loss", "waiting_share", "wall_s", "cpu_s", "resumed_from")
+        return {key: trained[key] for key in keys}
+
+    def blind(self) -> dict[str, Any]:
+        out = self.folder / "policies" / "blind"
+        inputs = "observation.state" if self.task == "pick_and_place" else "observation.state,observation.instruction"
+        words = ("--inputs", inputs, "--steps", min(600, self.steps), "--threads", 1, "--set", "executed=5")
+        twinloop("train", *self.datasets(), *words, "--out", out)
+        return self.judge("blind", FIGURE_SEED, "blind")
+
+    def judge(self, part: str, seed: int | None = None, policy: str = "seeing") -> dict[str, Any]:
+        seed = seed if seed is not None else WORK_SEED if part == "work" else FIGURE_SEED
+        judged = twinloop(
+            "evaluate", self.folder / "policies" / policy, self.judged, "--episodes", self.trials[part], "--seed", seed,
+            "--clips", 0, "--out", self.folder / "evaluations" / part,
+        )  # fmt: skip
+        success = judged["success"]
+        return {
+            "seed": seed, "trials": success["trials"], "successes": success["successes"], "rate": success["rate"],
+            "low": round(success["low"], 4), "high": round(success["high"], 4), "failures": judged["failures"],
+            "episodes_per_s": judged["episodes_per_second"], "wall_s": judged["wall_s"], "cpu_s": judged["cpu_s"],
+            "cpu_s_per_episode": round(judged["cpu_s"] / success["trials"], 3),
+        }  # fmt: skip
+
+
+def _complete(path: Path, episodes: int) -> bool:
+    try:
+        dataset = Dataset.open(path)
+    except TwinloopError:
+        return False
+    return dataset.complete and dataset.header.episodes >= episodes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--task", default="pick_and_place", help=f"tasks with commas: {', '.join(DATA)}")
+    parser.add_argument("--part", default=",".join(PARTS[:4]), help=f"parts with commas: {', '.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="a few episodes and steps, to test the script")
+    parser.add_argument("--out", type=Path, default=Path("out/seeing"))
+    args = parser.parse_args()
+    results: dict[str, Any] = {"cores": os.cpu_count()}
+    for task in args.task.split(","):
+        study = Study(task, args.out / task, quick=args.quick)
+        results[task] = {part: study.run(part) for part in args.part.split(",")}
+    if args.json:
+        print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
