@@ -32,7 +32,7 @@ from twinloop.errors import TwinloopError
 from twinloop.randomize.table import TABLE
 
 PARTS = ("data", "train", "figure", "blind", "work")
-DATA = {"pick_and_place": ((11, 300), (12, 300)), "sort_by_colour": ((21, 400), (22, 400))}
+DATA = {"pick_and_place": ((11, 300), (12, 300)), "sort_by_colour": ((21, 400),)}
 """Task -> run seeds and episodes of its demonstrations."""
 
 STEPS = 1800

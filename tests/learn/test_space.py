@@ -9,7 +9,8 @@ from twinloop.config.record import read_record, write_record
 from twinloop.config.section import Section
 from twinloop.dataset import Dataset
 from twinloop.errors import DatasetError
-from twinloop.learn.space import Space, table_of
+from twinloop.learn.space import Space, camera_misfit, table_of
+from twinloop.observe.recording import Feature
 
 
 @pytest.fixture
@@ -48,3 +49,20 @@ def test_missing_features_of_either_side_are_named(space):
 def test_an_unknown_input_is_refused_with_the_valid_ones(reached):
     with pytest.raises(DatasetError, match=r"observation\.sate.*observation\.state"):
         Space.of(Dataset.open(reached).header, ("observation.sate",))
+
+
+def test_missing_cameras_and_other_sizes_are_named_with_what_there_is(space):
+    front, wrist = (Feature(f"observation.images.{name}", "video", (96, 96, 3)) for name in ("front", "wrist"))
+    seeing = replace(space, inputs=(*space.inputs, front, wrist))
+    assert camera_misfit(seeing, [front, wrist], where="cell.yaml") == ""
+    blind = camera_misfit(seeing, space.inputs, where="cell.yaml")
+    assert "observation.images.front (96 × 96 × 3, RGB), which cell.yaml does not have" in blind
+    assert "Cameras of cell.yaml: none" in blind
+    larger = camera_misfit(seeing, [front, replace(wrist, shape=(128, 128, 3))], where="the robot")
+    assert "observation.images.wrist (96 × 96 × 3, RGB), but the robot has 128 × 128 × 3" in larger
+    assert "front" not in larger.partition("Cameras of")[0]
+
+
+def test_a_dataset_without_the_camera_asked_for_says_which_it_has(reached):
+    with pytest.raises(DatasetError, match=r"has no image 'observation\.images\.front'; its images: none\. Generate"):
+        Space.of(Dataset.open(reached).header, ("observation.state", "observation.images.front"))

@@ -136,8 +136,8 @@ def test_a_loss_that_is_not_a_number_stops_with_a_reproducer(reached, tmp_path, 
     once = lesson(reached)
     batch = once.mixture.batch
 
-    def spoilt(size, horizon, *, seed, step):
-        made = batch(size, horizon, seed=seed, step=step)
+    def spoilt(size, horizon, *, seed, step, share):
+        made = batch(size, horizon, seed=seed, step=step, share=share)
         if step == 33:
             made.actions[0, 0, 0] = math.inf
         return made
