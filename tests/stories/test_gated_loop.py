@@ -82,6 +82,20 @@ def test_the_loop_waits_for_a_person_and_then_walks_through_the_stages(folder: P
     assert {row["gate/registry"] for row in rows} == {registry.id}
 
 
+def test_a_simulated_loop_goes_through_the_gate_in_a_rehearsal_cell_and_asks_nobody(folder: Path, capsys):
+    words = [*LOOP, "--simulated"]
+    for option, value in (("--robot", "rehearsal:nominal"), ("--rounds", "0"), ("--out", "loops/rehearsed")):
+        words[words.index(option) + 1] = value
+    code, output = run(folder, capsys, *words)
+    assert code == 0
+    (only,) = output["rounds"]
+    assert only["gate"]["stage"] in ("canary", "production")
+    assert only["robot"]["trials"] == 8
+    rows = Dataset.open(folder / "loops/rehearsed" / only["gate"]["runlog"]).attempts().to_pylist()
+    assert {row["gate/stage"] for row in rows} <= {"canary", "production"}
+    assert all(row["robot_id"].startswith("rehearsal:nominal") for row in rows)
+
+
 def test_simulated_and_ungated_are_refused_on_hardware(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arm.yaml").write_text(yaml.safe_dump(content(), sort_keys=False))
