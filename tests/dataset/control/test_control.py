@@ -11,6 +11,8 @@ import twinloop as tl
 from twinloop.cli import main
 from twinloop.dataset import Dataset
 from twinloop.dataset.control.signals import blurred, depth_range, edges, grey_depth, id_colours
+from twinloop.dataset.ingest.films import VideoFilm, can_copy
+from twinloop.dataset.ingest.source import PictureFormat
 from twinloop.dataset.video_check import check_film
 from twinloop.errors import DatasetError, RenderError
 from twinloop.observe.gl import context
@@ -174,3 +176,16 @@ def test_a_film_without_its_end_is_refused(exported: Path, tmp_path: Path):
     damaged.write_bytes(whole[: place + 400] + bytes(len(whole) - place - 400))
     with pytest.raises(DatasetError, match=r"can be decoded|cannot be decoded|is damaged"):
         check_film(damaged, count=True)
+
+
+@pytest.mark.parametrize(("pixels", "copied"), [("yuv420p", True), ("yuv420p10le", False), ("gray", False)])
+def test_unusual_films_of_a_colour_camera_are_encoded_again(tmp_path: Path, pixels: str, copied: bool):
+    path = tmp_path / "film.mp4"
+    with av.open(str(path), "w", format="mp4") as container:
+        stream = container.add_stream("libx265", rate=25, options={"x265-params": "keyint=2:bframes=0:log-level=error"})
+        stream.height, stream.width, stream.pix_fmt = 64, 64, pixels
+        for level in range(6):
+            frame = av.VideoFrame.from_ndarray(np.full((64, 64, 3), 40 * level, np.uint8), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    assert can_copy(VideoFilm(path), PictureFormat("video", 64, 64)) == copied

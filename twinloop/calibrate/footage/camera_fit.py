@@ -193,6 +193,8 @@ def fit_camera(
     steps = np.concatenate([[0.05, 0.05, 0.06, 0.06, 0.06, 0.03, 3.0], np.full(positions.shape[1], 0.03)])
     low = np.concatenate([[low for low, _ in BOUNDS], np.full(positions.shape[1], -4 * ZERO_RAD)])
     high = np.concatenate([[high for _, high in BOUNDS], np.full(positions.shape[1], 4 * ZERO_RAD)])
+    # The zero of the first joint is not determined: turning the camera about the base does the same.
+    determined = np.append(np.ones(7, bool), ~fine.points.on_base)
     low[0], high[0] = -np.inf, np.inf  # an angle goes round
 
     def cost(vector: np.ndarray) -> float:
@@ -200,18 +202,25 @@ def fit_camera(
         prior = 0.1 * fine.far * fine.scale * float(np.mean((vector[7:] / ZERO_RAD) ** 2)) / 9
         return fine.of(view_of(vector), vector[7:]) + prior
 
-    best = np.concatenate([found.x, none])
+    def whole(part: np.ndarray) -> np.ndarray:
+        vector = np.zeros(len(determined))
+        vector[determined] = part
+        return vector
+
+    steps, low, high = steps[determined], low[determined], high[determined]
+    best = np.concatenate([found.x, none])[determined]
     for number in range(search.refinements):
         on_progress("refinement", number, search.refinements)
         simplex = np.vstack([best, best + np.diag(steps / (number + 1))])
         local = minimize(
-            cost, best, method="Nelder-Mead", bounds=list(zip(low, high, strict=True)),
+            lambda part: cost(whole(part)), best, method="Nelder-Mead", bounds=list(zip(low, high, strict=True)),
             options={"initial_simplex": np.clip(simplex, low, high), "maxfev": search.evaluations, "xatol": 1e-4,
                      "fatol": 1e-3},
         )  # fmt: skip
         best = local.x
-    view = view_of(best)
-    return CameraFit(view, best[7:], fine.of(view, best[7:]))
+    vector = whole(best)
+    view = view_of(vector)
+    return CameraFit(view, vector[7:], fine.of(view, vector[7:]))
 
 
 def _shrunk(masks: np.ndarray, height: int, width: int) -> np.ndarray:

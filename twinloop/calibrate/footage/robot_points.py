@@ -32,6 +32,12 @@ class RobotPoints:
         # Bodies that are welded to the world do not move, so a film shows them as background.
         self.moving = model.body_weldid[model.geom_bodyid[self.geoms]] != 0
 
+    @property
+    def on_base(self) -> np.ndarray:
+        """(joints,) whether the joint turns the whole arm: its zero looks the same as another place of the camera."""
+        bodies = [self.model.joint(joint).bodyid[0] for joint in self.joints]
+        return self.model.body_weldid[self.model.body_parentid[bodies]] == 0
+
     def at(self, positions: np.ndarray) -> np.ndarray:
         """(f, n, 3) points in the world for (f, joints) positions."""
         data, world = self._data, np.empty((len(positions), len(self._local), 3), np.float32)

@@ -18,6 +18,7 @@ from twinloop.dataset.ingest.source import Film, PictureFormat
 from twinloop.dataset.pictures import SAMPLED_FRAMES, SAMPLED_SIDE, video_file
 from twinloop.dataset.stats import episode_stats
 from twinloop.dataset.video import ARRAYS, VideoWriter, rate_of, require_av
+from twinloop.dataset.video_check import check_film
 from twinloop.durable import FileDigest, PatchedFile
 from twinloop.errors import DatasetError
 from twinloop.observe.recording import Feature
@@ -125,15 +126,27 @@ def stats_of(samples: Sequence[np.ndarray], look: PictureFormat) -> np.ndarray:
     return episode_stats(pixels, np.array([len(pixels)]))
 
 
-def can_copy(film: Film) -> bool:
-    """Can the video be copied packet by packet into a shard?"""
+def can_copy(film: Film, look: PictureFormat | None = None) -> bool:
+    """Can the video be copied packet by packet into a shard?
+
+    Grey and 10-bit films of a colour camera are encoded again, because not every reader of a dataset decodes them.
+    """
     if not isinstance(film, VideoFilm):
         return False
     av = require_av()
     try:
-        return _is_ours(film)
+        return _is_ours(film) and (look is None or look.kind != "video" or _has_usual_pixels(film.path))
     except (av.error.FFmpegError, DatasetError, IndexError, ValueError):
         return False  # the fault is reported when the video is decoded
+
+
+def _has_usual_pixels(path: Path) -> bool:
+    """Colour with 8 bits a channel."""
+    try:
+        check_film(path)
+    except DatasetError:
+        return False
+    return True
 
 
 def _is_ours(film: VideoFilm) -> bool:

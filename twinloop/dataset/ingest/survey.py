@@ -181,7 +181,7 @@ def _read(
     if options.pictures != "none":
         for camera, film in raw.films.items():
             tally.filmed[camera] += 1
-            if camera not in tally.uncopied and not can_copy(film):
+            if camera not in tally.uncopied and not can_copy(film, source.looks.get(camera)):
                 tally.uncopied.add(camera)
     return raw, frames
 
