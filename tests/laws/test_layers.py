@@ -33,7 +33,7 @@ CLOSED = {
     "fleet": ("on_ray", "reports", "worker"),
     "gate": ("compare", "statistics.bets", "statistics.binomial"),
     "learn": ("demonstrations", "mixture", "scales", "tensors", "torch_runtime"),
-    "observe": ("appearance", "daylight", "drawn_geoms", "flow", "frame_batch", "gl_target", "label_ids", "materials",
+    "observe": ("appearance", "compiled_kernels", "daylight", "drawn_geoms", "flow", "frame_batch", "gl_target", "label_ids", "materials",
                 "occluders", "painter", "projection", "rasterizer", "shading", "shutter", "soft_surface", "stage",
                 "tessellation", "texture_stack", "tracking"),
     "randomize": ("actuation", "appearance", "bystander", "disturbance", "environment", "human", "latency", "optics",

@@ -6,10 +6,13 @@ square of the distance, as steps of disparity do. Holes appear where the sensor 
 at edges, and on a reflecting table.
 """
 
+from types import ModuleType
+
 import numpy as np
 
 from twinloop.observe.clip import CLASSES, Clip
-from twinloop.observe.noise import NormalStream
+from twinloop.observe.kernels import compiled
+from twinloop.observe.noise import NormalStream, normal_values
 from twinloop.observe.projection import rays
 from twinloop.randomize.imaging import ImageSettings
 
@@ -17,6 +20,7 @@ PATCH_PX = 4  # size of the patches of holes
 
 
 FARTHEST_JITTER_M = 8.0
+_NO_NUMBERS = np.zeros((2, 1, 1), np.uint16)
 
 
 def sensed_depth(clip: Clip, settings: ImageSettings, *, rng: np.random.Generator) -> np.ndarray:
@@ -31,6 +35,21 @@ def sensed_depth(clip: Clip, settings: ImageSettings, *, rng: np.random.Generato
     shine = np.float32(2 * settings.table_mirror)
     mirrors = clip.class_ids == CLASSES.index("table") if share > 0 and shine > 0 else None
     out = np.empty_like(clip.depth_m)
+    kernels = compiled()
+    if kernels is not None:
+        score = np.empty((height, width), np.float32)
+        for frame, truth in enumerate(clip.depth_m):
+            shifts = jitter.numbers(2, height, width) if spread_px > 0 else _NO_NUMBERS
+            kernels.jitter(
+                np.ascontiguousarray(truth), np.float32(spread_px), np.float32(FARTHEST_JITTER_M), normal_values(),
+                shifts, np.float32(step_mm / 1000), step_mm != 0, out[frame],
+            )  # fmt: skip
+            if slant is not None:
+                slant.scored(kernels, np.ascontiguousarray(truth), blots, score)
+                if mirrors is not None:
+                    score += shine * mirrors[frame]
+                out[frame] = holed(out[frame], share, score)
+        return out
     for frame, truth in enumerate(clip.depth_m):
         depth = truth
         if spread_px > 0:
@@ -88,6 +107,16 @@ class Slant:
         self._u, self._v, self._z = (np.moveaxis(cross, -1, 0).astype(np.float32).copy() for cross in crosses)
         lengths = np.linalg.norm(looked_at, axis=-1)
         self._along = (np.abs((crosses[2] * looked_at).sum(axis=-1)) / lengths).astype(np.float32)
+
+    def scored(self, kernels: ModuleType, depth_m: np.ndarray, noise: NormalStream, out: np.ndarray) -> None:
+        """Slant of one depth image with noise in patches, with Numba."""
+        height, width = depth_m.shape
+        # The order of the two draws is that of `_patches`.
+        blots = noise.normals(-(-height // PATCH_PX), -(-width // PATCH_PX))
+        fine = noise.numbers(height, width)
+        kernels.hole_scores(
+            depth_m, self._u, self._v, self._z, self._along, blots, normal_values(), fine, PATCH_PX, out
+        )  # fmt: skip
 
     def of(self, depth_m: np.ndarray) -> np.ndarray:
         """(h, w) slant of one depth image."""

@@ -7,6 +7,7 @@ pixel of the point at that time.
 import numpy as np
 
 from twinloop.observe.camera import Intrinsics
+from twinloop.observe.kernels import compiled
 from twinloop.observe.projection import inverse, rays
 
 AT_REST = 1e-9
@@ -40,6 +41,14 @@ def pixel_velocity(
     ray_x, ray_y, _ = np.ascontiguousarray(rays(intrinsics, height, width).reshape(-1, 3).T, np.float32)
     scale = np.float32(intrinsics.fx / period_s)
     velocity = np.zeros((*depth_m.shape, 2), np.float32)
+    kernels = compiled()
+    if kernels is not None:
+        for frame in range(len(depth_m)):
+            kernels.flow(
+                depth_m[frame].reshape(-1), geom_ids[frame].reshape(-1), motion[frame], matrices[frame], ray_x, ray_y,
+                scale, velocity[frame].reshape(-1, 2),
+            )  # fmt: skip
+        return velocity
     for frame in range(len(depth_m)):
         motions = motion[frame].take(geom_ids[frame].reshape(-1), mode="wrap")
         pixels = np.flatnonzero(motions)

@@ -8,6 +8,7 @@ Images are processed one after the other: one image fits into a core's cache, a 
 """
 
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
 
@@ -16,8 +17,9 @@ from twinloop.observe.clip import Clip
 from twinloop.observe.compression import TO_YCC, compressed
 from twinloop.observe.depth import sensed_depth
 from twinloop.observe.image_settings import Values, image_settings
+from twinloop.observe.kernels import compiled
 from twinloop.observe.lens import Flare, defocused, through_lens, vignette
-from twinloop.observe.noise import NormalStream
+from twinloop.observe.noise import NormalStream, normal_values
 from twinloop.observe.shutter import Shutter
 from twinloop.randomize.draw import episode_rng
 from twinloop.randomize.imaging import ImageSettings
@@ -29,6 +31,9 @@ _LINEAR = ((np.arange(256) / 255) ** GAMMA).astype(np.float32)
 # function. So it is as fine in dark as in bright areas; its error is less than a fiftieth of a level.
 _ROOTS = 1 << 14
 _LEVELS = (255 * (np.arange(_ROOTS) / (_ROOTS - 1)) ** (2 / GAMMA)).astype(np.float32)
+
+
+_NO_NUMBERS = np.zeros(1, np.uint16)
 
 
 def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) -> Clip:
@@ -64,6 +69,22 @@ def _developed(clip: Clip, settings: ImageSettings, noise: NormalStream, rng: np
     # A shift of white balance multiplies the light, and so multiplies the stored value by its root.
     balance = np.tile(np.array(settings.balance) ** (1 / GAMMA), (height, width, 1)).astype(np.float32)
     out = np.empty_like(clip.rgb)
+    # Numba has no version of the rare stages.
+    rare = settings.blur_px > 0 or settings.saturation != 1 or settings.on_light or settings.on_levels
+    compiled_stages = None if rare else compiled()
+    if compiled_stages is not None:
+        light = np.empty(clip.rgb.shape[1:], np.float32)
+        for frame, picture in enumerate(clip.rgb):
+            flared = settings.flare > 0
+            veil_light = veil.of(frame) if flared else gain
+            compiled_stages.incident(
+                picture.reshape(-1), _LINEAR, veil_light.reshape(-1), flared, gain.reshape(-1), light.reshape(-1)
+            )
+            exposed = light
+            if clip.pixel_velocity is not None:
+                exposed = shutter.exposed(light, clip.pixel_velocity[frame])
+            _compiled_read_out(compiled_stages, exposed, settings, noise, balance, out[frame])
+        return out
     for frame, picture in enumerate(clip.rgb):
         light = _LINEAR.take(picture)
         if settings.flare > 0:
@@ -87,6 +108,22 @@ def _developed(clip: Clip, settings: ImageSettings, noise: NormalStream, rng: np
         np.clip(levels, 0, 255, out=levels)
         out[frame] = levels
     return out
+
+
+def _compiled_read_out(
+    stages: ModuleType, light: np.ndarray, settings: ImageSettings, noise: NormalStream, balance: np.ndarray,
+    out: np.ndarray,
+) -> None:  # fmt: skip
+    """The stages from saturation to rounding, with Numba."""
+    noisy = settings.shot_noise != 0 or settings.read_levels != 0
+    # The order of the two draws is that of `read_out`.
+    photons = noise.numbers(*light.shape) if noisy else _NO_NUMBERS
+    reading = noise.numbers(*light.shape) if noisy else _NO_NUMBERS
+    stages.read_out(
+        light.reshape(-1), normal_values(), photons.reshape(-1), reading.reshape(-1), noisy,
+        np.float32(settings.shot_noise), np.float32(settings.read_levels), np.float32(_ROOTS - 1), _LEVELS,
+        balance.reshape(-1), out.reshape(-1),
+    )  # fmt: skip
 
 
 def read_out(light: np.ndarray, shot: float, read_levels: float, noise: NormalStream) -> np.ndarray:

@@ -22,14 +22,18 @@ class NormalStream:
 
     def normals(self, *shape: int) -> np.ndarray:
         """float32, independent of each other."""
+        return normal_values().take(self.numbers(*shape), mode="clip")
+
+    def numbers(self, *shape: int) -> np.ndarray:
+        """uint16 indices into `normal_values`, of the numbers that `normals` would return."""
         count = prod(shape)
         bits = self._bits.random_raw(-(-count // 4)).view(np.uint16)[:count]
         bits &= np.uint16(LEVELS - 1)
-        return _values().take(bits.reshape(shape), mode="clip")
+        return bits.reshape(shape)
 
 
 @cache
-def _values() -> np.ndarray:
+def normal_values() -> np.ndarray:
     """The middle of each of LEVELS equal shares of the normal distribution, scaled to variance 1."""
     middle = NormalDist().inv_cdf
     half = np.array([middle((level + 0.5) / LEVELS) for level in range(LEVELS // 2)])

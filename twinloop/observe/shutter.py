@@ -12,6 +12,7 @@ once to twice its size.
 
 import numpy as np
 
+from twinloop.observe.kernels import compiled
 from twinloop.observe.sampling import copy_channels
 
 MOST_SAMPLES = 9
@@ -38,7 +39,17 @@ class Shutter:
             return light
         height, width = light.shape[:2]
         blocks = _spread(velocity, fastest * self._reach_s)
-        rows, columns = np.nonzero(np.abs(blocks).max(axis=-1) * self._reach_s > STILL_PX)
+        moving = np.abs(blocks).max(axis=-1) * self._reach_s > STILL_PX
+        blur_px = fastest * self._open_s
+        samples = 1 if blur_px < 0.5 else int(np.clip(np.ceil(blur_px) + 1, 3, MOST_SAMPLES))
+        moments = (np.arange(samples) + 0.5) / samples - 0.5
+        kernels = compiled()
+        if kernels is not None and light.shape[2] == 3:
+            out = np.empty_like(light)
+            moments_s = (moments * self._open_s).astype(np.float32)
+            kernels.expose(light, blocks, moving, BLOCK_PX, self._row_s, moments_s, out)
+            return out
+        rows, columns = np.nonzero(moving)
         self._double(light)
         # Four numbers are read and written as one of 16 bytes. Arrays are (row in the block, column in the block,
         # block), with the longest axis last. Places are counted in half pixels.
@@ -46,10 +57,8 @@ class Shutter:
         lines, pixels = (BLOCK_PX * corner + np.arange(BLOCK_PX)[:, None] for corner in (rows, columns))
         across, down = 2 * blocks[rows, columns].T
         x, y, row_s = 2 * pixels.astype(np.float32), 2 * lines.astype(np.float32), self._row_s[lines]
-        blur_px = fastest * self._open_s
-        samples = 1 if blur_px < 0.5 else int(np.clip(np.ceil(blur_px) + 1, 3, MOST_SAMPLES))
         total = np.zeros((BLOCK_PX, BLOCK_PX, len(rows)), np.complex128)
-        for moment in (np.arange(samples) + 0.5) / samples - 0.5:
+        for moment in moments:
             since = row_s + np.float32(moment * self._open_s)
             place = x - (across * since)[:, None]
             np.rint(place, out=place)

@@ -1,0 +1,45 @@
+"""The compiled pixel loops give the bits of the NumPy code."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.observe.conftest import Varied
+from twinloop.observe import depth, flow, image, kernels, shutter
+from twinloop.observe.image import sensed
+from twinloop.observe.renderer import Renderer
+
+EVERYTHING = {
+    "lens_flare": 0.1, "vignette": 0.3, "exposure_ev": 0.3, "shutter_ms": 15.0, "rolling_shutter_ms": 20.0,
+    "shot_noise": 0.01, "read_noise": 1.5, "white_balance_shift": 0.05, "lens_distortion": -0.05,
+    "depth_quantisation_mm": 2.0, "depth_edge_noise_px": 0.8, "depth_hole_share": 0.05, "reflectance": 0.1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "off", [(), ("depth_edge_noise_px",), ("depth_quantisation_mm",), ("shot_noise", "read_noise")]
+)
+def test_images_have_the_same_bits_with_and_without_numba(
+    renderer: Renderer, varied: Varied, monkeypatch, off: tuple[str, ...]
+):
+    pytest.importorskip("numba", reason="needs twinloop[fast]")
+    drawn = {name: value for name, value in EVERYTHING.items() if name not in off}
+    episodes = varied(**drawn)
+    values = {column: float(array[0]) for column, array in episodes.draws.values.items()}
+    results = []
+    for available in (True, False):
+        if not available:
+            for module in (depth, flow, image, shutter):
+                monkeypatch.setattr(module, "compiled", lambda: None)
+        else:
+            assert kernels.compiled() is not None
+        clips = renderer.film(episodes, 0, masks=True, ticks=np.array([10, 30]))
+        clips = {name: replace(clip, camera=replace(clip.camera, depth=True)) for name, clip in clips.items()}
+        results.append({name: sensed(clip, values, seed=1, attempt=2, name=name) for name, clip in clips.items()})
+    for name, fast in results[0].items():
+        plain = results[1][name]
+        np.testing.assert_array_equal(fast.rgb, plain.rgb)
+        np.testing.assert_array_equal(fast.depth_m, plain.depth_m)
+        assert fast.pixel_velocity is not None
+        np.testing.assert_array_equal(fast.pixel_velocity, plain.pixel_velocity)

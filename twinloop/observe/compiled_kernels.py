@@ -1,0 +1,160 @@
+"""Numba functions for the camera model; see `kernels`. Import it only if Numba is installed.
+
+All numbers are float32: a literal would make Numba compute in float64, unlike NumPy.
+"""
+
+import numpy as np
+from numba import njit
+
+F = np.float32
+ZERO, HALF, ONE = F(0), F(0.5), F(1)
+TINY = F(1e-12)
+BEFORE = F(1e-6)
+
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@kernel
+def incident(pixels, linear, veil, flared, gain, out):
+    """Light on the sensor: (n,) uint8 values to (n,) light."""
+    for i in range(pixels.size):
+        light = linear[pixels[i]]
+        if flared:
+            light = light + veil[i]
+        out[i] = light * gain[i]
+
+
+@kernel
+def expose(light, blocks, moving, block_px, row_s, moments_s, out):
+    """Average (h, w, 3) light along the paths of the moving blocks; the others are copied."""
+    height, width = light.shape[:2]
+    samples = F(len(moments_s))
+    last_x, last_y = F(2 * width - 2), F(2 * height - 2)
+    for row in range(height):
+        for column in range(width):
+            block_row, block_column = row // block_px, column // block_px
+            if not moving[block_row, block_column]:
+                for channel in range(3):
+                    out[row, column, channel] = light[row, column, channel]
+                continue
+            across = F(2) * blocks[block_row, block_column, 0]
+            down = F(2) * blocks[block_row, block_column, 1]
+            red, green, blue = ZERO, ZERO, ZERO
+            for moment in range(len(moments_s)):
+                since = row_s[row] + moments_s[moment]
+                x = int(min(max(np.rint(F(2 * column) - across * since), ZERO), last_x))
+                y = int(min(max(np.rint(F(2 * row) - down * since), ZERO), last_y))
+                left, top = x >> 1, y >> 1
+                right, below = left + (x & 1), top + (y & 1)
+                for channel in range(3):
+                    value = light[top, left, channel]
+                    if x & 1:
+                        value = (value + light[top, right, channel]) * HALF
+                    if y & 1:
+                        lower = light[below, left, channel]
+                        if x & 1:
+                            lower = (lower + light[below, right, channel]) * HALF
+                        value = (value + lower) * HALF
+                    if channel == 0:
+                        red = red + value
+                    elif channel == 1:
+                        green = green + value
+                    else:
+                        blue = blue + value
+            out[row, column, 0] = red / samples
+            out[row, column, 1] = green / samples
+            out[row, column, 2] = blue / samples
+
+
+@kernel
+def read_out(light, normal, photon_bits, reading_bits, noisy, shot, read, roots, levels, balance, out):
+    """Stored values of (n,) light: saturation, noise, gamma, white balance, rounding."""
+    for i in range(light.size):
+        value = min(max(light[i], ZERO), ONE)
+        reading = ZERO
+        if noisy:
+            photons = normal[photon_bits[i]] * shot
+            photons = photons * np.sqrt(value)
+            photons = photons + value
+            value = min(max(photons, ZERO), ONE)
+            reading = normal[reading_bits[i]] * read
+        level = levels[int(np.rint(np.sqrt(value) * roots))]
+        if noisy:
+            level = level + reading
+        level = np.rint(level * balance[i])
+        out[i] = np.uint8(min(max(level, ZERO), F(255)))
+
+
+@kernel
+def jitter(depth_m, spread_px, farthest_m, normal, bits, step, quantises, out):
+    """Read each depth beside its pixel, and quantise it."""
+    height, width = depth_m.shape
+    for row in range(height):
+        for column in range(width):
+            value = depth_m[row, column]
+            if spread_px > ZERO:
+                reach = spread_px * min(value, farthest_m)
+                across = np.rint(normal[bits[0, row, column]] * reach + F(column))
+                down = np.rint(normal[bits[1, row, column]] * reach + F(row))
+                value = depth_m[
+                    int(min(max(down, ZERO), F(height - 1))), int(min(max(across, ZERO), F(width - 1)))
+                ]  # fmt: skip
+            if quantises:
+                disparity = max(np.rint(ONE / (step * value)), ONE)
+                value = ONE / (disparity * step)
+            out[row, column] = value
+
+
+@kernel
+def hole_scores(depth_m, u, v, z, along, blots, normal, bits, patch_px, out):
+    """How likely each pixel has no depth: its slant, and noise in patches."""
+    height, width = depth_m.shape
+    for row in range(height):
+        for column in range(width):
+            here = depth_m[row, column]
+            if column == 0:
+                across = depth_m[row, 1] - here
+            elif column == width - 1:
+                across = here - depth_m[row, column - 1]
+            else:
+                across = (depth_m[row, column + 1] - depth_m[row, column - 1]) * HALF
+            if row == 0:
+                down = depth_m[1, column] - here
+            elif row == height - 1:
+                down = here - depth_m[row - 1, column]
+            else:
+                down = (depth_m[row + 1, column] - depth_m[row - 1, column]) * HALF
+            square = ZERO
+            for axis in range(3):
+                part = u[axis, row, column] * across
+                part = part + v[axis, row, column] * down
+                part = part + z[axis, row, column] * here
+                square = square + part * part
+            slant = ONE - along[row, column] * here / max(np.sqrt(square), TINY)
+            noise = normal[bits[row, column]] * F(0.3) + blots[row // patch_px, column // patch_px]
+            out[row, column] = slant + noise * F(0.35)
+
+
+@kernel
+def flow(depth_m, geom_ids, motion, matrices, ray_x, ray_y, scale, out):
+    """(n, 2) velocities of the pixels of one image; motion: number of the matrix of each geom, 0 for none."""
+    for i in range(depth_m.size):
+        which = motion[geom_ids[i]]
+        if which == 0:
+            out[i, 0] = out[i, 1] = ZERO
+            continue
+        x, y, nearer = ray_x[i], ray_y[i], ONE / depth_m[i]
+        right = matrices[2, which] + matrices[0, which] * x
+        right = right + matrices[1, which] * y
+        right = right + matrices[3, which] * nearer
+        below = matrices[6, which] + matrices[4, which] * x
+        below = below + matrices[5, which] * y
+        below = below + matrices[7, which] * nearer
+        ahead = matrices[10, which] + matrices[8, which] * x
+        ahead = ahead + matrices[9, which] * y
+        ahead = ahead + matrices[11, which] * nearer
+        if ahead > BEFORE:
+            out[i, 0] = scale * (right / ahead - x)
+            out[i, 1] = scale * (below / ahead - y)
+        else:
+            out[i, 0] = out[i, 1] = ZERO
