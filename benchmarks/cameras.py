@@ -1,6 +1,6 @@
-"""Measure how fast images get from the physics into a dataset, compared with the renderer alone.
+"""Measure how fast images get from the physics into a dataset, compared with the engine's renderer alone.
 
-    python benchmarks/cameras.py [--json] [--episodes 48] [--seconds 8]
+    python benchmarks/cameras.py [--json] [--episodes 96] [--seconds 8] [--quality default,fast]
 
 Two cameras of 128 × 128 at 10 Hz record RGB, depth and segmentation, with new materials, lights and camera poses in
 each episode (benchmarks/cameras.yaml). All figures are images per second on all cores; repeated frames are not
@@ -8,14 +8,15 @@ counted.
 
 - bare: a `mujoco.Renderer` loop over the same states in the same scene (shadow map, sides of round shapes, no
   multisampling). It needs three render passes per image. The best combination of processes and threads of the
-  graphics library is the limit.
+  graphics library is the reference.
 - drawn: our renderer alone.
+- live: images for 16 episodes at a time, as in the evaluation of a policy that sees; RGB only, with lens and sensor.
 - generate: `twinloop generate` from the start of the process to the finished dataset: physics, rendering, lens,
   sensor and depth errors, encoding, Parquet, fsync, LeRobot export, report. Every video is decoded afterwards and
   must have one frame per row.
 
-The limit is measured before and after `generate`, because the speed of a shared machine changes. CPU time is reported
-too, because other programs on the machine change it less.
+The reference is measured before and after, because the speed of a shared machine changes. CPU time is reported too,
+because other programs on the machine change it less.
 """
 
 import argparse
@@ -40,8 +41,11 @@ import yaml
 from twinloop.dataset import Dataset
 from twinloop.dataset.video import read_frames
 from twinloop.observe.appearance import dress
+from twinloop.observe.gl import driver
+from twinloop.observe.image import sensed
 from twinloop.observe.moments import picture_ticks
-from twinloop.observe.renderer import Renderer
+from twinloop.observe.quality import QUALITY_NAMES, QualityName
+from twinloop.observe.renderer import FilmRequest, Renderer
 from twinloop.run.config import RunConfig, load_config
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
@@ -50,12 +54,14 @@ from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 
 HERE = Path(__file__).parent
-DRAWN_EPISODES = 8  # episodes that the loops render repeatedly
+DRAWN_EPISODES = 16  # episodes that the loops render repeatedly
 CORES = os.cpu_count() or 1
 
 
-def write_config(path: Path) -> None:
+def write_config(path: Path, quality: QualityName = "default") -> None:
     config = yaml.safe_load((HERE / "cameras.yaml").read_text())
+    for camera in config["cameras"].values():
+        camera["quality"] = quality
     varied = yaml.safe_load((HERE.parent / "examples" / "cameras.yaml").read_text())
     path.write_text(yaml.safe_dump(config | {"randomization": varied["randomization"]}))
 
@@ -102,7 +108,22 @@ def drawn(renderer: Renderer, episodes: Episodes) -> Iterator[int]:
         yield sum(len(clip.ticks) for clip in renderer.film(episodes, row, masks=True).values())
 
 
-LOOPS: dict[str, Callable[[Renderer, Episodes], Iterator[int]]] = {"bare": bare, "drawn": drawn}
+def live(renderer: Renderer, episodes: Episodes) -> Iterator[int]:
+    """Render the current images of all episodes together, at every eighth control period."""
+    rows = range(len(episodes.lengths))
+    drawn_values = [
+        {column: float(array[row]) for column, array in episodes.draws.values.items()} for row in rows
+    ]  # fmt: skip
+    for tick in range(0, int(episodes.lengths.min()), 8):
+        requests = [FilmRequest(episodes, row, dict.fromkeys(renderer.cameras, np.array([tick]))) for row in rows]
+        for row, clips in zip(rows, renderer.film_together(requests), strict=True):
+            for name, clip in clips.items():
+                plain = replace(clip, camera=replace(clip.camera, depth=False))
+                sensed(plain, drawn_values[row], seed=0, attempt=row, name=f"{name}/{tick}")
+        yield len(rows) * len(renderer.cameras)
+
+
+LOOPS: dict[str, Callable[[Renderer, Episodes], Iterator[int]]] = {"bare": bare, "drawn": drawn, "live": live}
 
 
 def loop(kind: str, config: Path, seconds: float) -> None:
@@ -174,48 +195,63 @@ def checked(dataset: Dataset) -> int:
     return 2 * sum(len(picture_ticks(length, control_hz=header.fps, rate_hz=10)) for length in lengths if length)
 
 
+def measured(quality: QualityName, folder: Path, args: argparse.Namespace, way: tuple[int, int | None]) -> dict:
+    """Figures of one quality."""
+    config = folder / f"{quality}.yaml"
+    write_config(config, quality)
+    processes, threads = way
+    ours = generated(config, folder / f"dataset_{quality}", args.episodes)
+    alone = rate("drawn", config, args.seconds, processes=processes, threads=threads)
+    seen = rate("live", config, args.seconds, processes=processes, threads=threads)
+    return {
+        "generate_pictures_per_s": ours[0],
+        "generate_cpu_ms": 1000 * ours[1],
+        "drawn_pictures_per_s": alone[0],
+        "drawn_cpu_ms": 1000 * alone[1],
+        "live_pictures_per_s": seen[0],
+        "live_cpu_ms": 1000 * seen[1],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--episodes", type=int, default=48, help="episodes of `generate`")
+    parser.add_argument("--episodes", type=int, default=96, help="episodes of `generate`")
     parser.add_argument("--seconds", type=float, default=8.0, help="duration of each loop")
+    parser.add_argument("--quality", default="default,fast", help=f"any of {', '.join(QUALITY_NAMES)}")
     parser.add_argument("--loop", nargs=2, metavar=("KIND", "CONFIG"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.loop:
         loop(args.loop[0], Path(args.loop[1]), args.seconds)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        config = Path(folder) / "cameras.yaml"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        config = folder / "cameras.yaml"
         write_config(config)
         load = os.getloadavg()[0]
         ways = ((1, None), (CORES, None), (CORES, 0))
         limits = {way: rate("bare", config, args.seconds, processes=way[0], threads=way[1]) for way in ways}
         best = max(limits, key=lambda way: limits[way][0])
-        ours = generated(config, Path(folder) / "dataset", args.episodes)
+        qualities = {quality: measured(quality, folder, args, (CORES, 0)) for quality in args.quality.split(",")}
         again = rate("bare", config, args.seconds, processes=best[0], threads=best[1])
-        alone = rate("drawn", config, args.seconds, processes=best[0], threads=best[1])
-    limit = (limits[best][0] + again[0]) / 2
-    limit_ms = 500 * (limits[best][1] + again[1])
-    results = {
-        "limit_pictures_per_s": limit,
-        "limit_before": limits[best][0],
-        "limit_after": again[0],
-        "limit_processes": best[0],
-        "one_process_pictures_per_s": limits[(1, None)][0],
-        "drawn_pictures_per_s": alone[0],
-        "generate_pictures_per_s": ours[0],
-        "ratio": ours[0] / limit,
-        "limit_cpu_ms": limit_ms,
-        "drawn_cpu_ms": 1000 * alone[1],
-        "generate_cpu_ms": 1000 * ours[1],
-        "cpu_ratio": limit_ms / (1000 * ours[1]),
-        "load_before": load,
-        "load_after": os.getloadavg()[0],
+    reference, reference_ms = (limits[best][0] + again[0]) / 2, 500 * (limits[best][1] + again[1])
+    results: dict[str, float] = {
+        "bare_pictures_per_s": reference,
+        "bare_before": limits[best][0],
+        "bare_after": again[0],
+        "bare_processes": best[0],
+        "bare_cpu_ms": reference_ms,
     }
+    for quality, figures in qualities.items():
+        results |= {f"{quality}_{figure}": value for figure, value in figures.items()}
+        results[f"{quality}_ratio"] = figures["generate_pictures_per_s"] / reference
+        results[f"{quality}_cpu_ratio"] = reference_ms / figures["generate_cpu_ms"]
+    results |= {"load_before": load, "load_after": os.getloadavg()[0]}
     for name, value in results.items():
-        print(f"{name:28} {value:8.2f}")
+        print(f"{name:36} {value:8.2f}")
     if args.json:
         on = {"episodes": args.episodes, "cores": CORES, "stored": "RGB, depth, instance masks", "rate_hz": 10}
+        on["opengl"] = driver()
         print(json.dumps({name: round(value, 2) for name, value in results.items()} | on))
 
 
