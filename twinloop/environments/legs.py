@@ -1,5 +1,7 @@
 """LegsEmbodiment: a legged robot that follows velocity commands."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from twinloop.environments.embodiment import ActionScale, Embodiment, TermDefaults
@@ -10,9 +12,10 @@ from twinloop.observe.walk_sensors import WalkSensors
 from twinloop.randomize.draw import Draws
 from twinloop.run.walk import WalkConfig, walk_twin_of
 from twinloop.simulate.drive import Drive
-from twinloop.simulate.engine import EngineConfig, make_engine
+from twinloop.simulate.engine import Engine, EngineConfig, make_engine
 from twinloop.simulate.trot import TrotExpert
 from twinloop.simulate.walk_cell import WalkCell
+from twinloop.twin.legs.walk_twin import WalkTwin
 
 OBSERVATIONS = (
     "observation.state", "observation.velocity", "observation.imu", "observation.command", "observation.last_target",
@@ -28,6 +31,9 @@ TERMINATIONS = ("collided", "slipped", "tripped", "fell", "stuck")
 
 class LegsEmbodiment(Embodiment):
     """`width` simulations of a legged robot.
+
+    Args:
+        physics: (twin, width) -> another engine than MuJoCo, for rehearsals.
 
     Attributes:
         cell: the simulated robots, which terms read.
@@ -47,10 +53,12 @@ class LegsEmbodiment(Embodiment):
         threads: int = 1,
         seed: int,
         engine: EngineConfig = EngineConfig(),  # noqa: B008
+        physics: Callable[[WalkTwin, int], Engine] | None = None,
     ):
         self.config, self.width = config, width
         self.twin = twin = walk_twin_of(config)
-        self.cell = WalkCell(twin, width=width, engine=make_engine(engine, twin.model, width=width, threads=threads))
+        steps = physics(twin, width) if physics else make_engine(engine, twin.model, width=width, threads=threads)
+        self.cell = WalkCell(twin, width=width, engine=steps)
         self.robot, self.instruction = twin.robot.name, config.scene.task.instruction
         self.rate_hz, self.longest_ticks = float(twin.control_hz), twin.longest_ticks
         joints = twin.robot.joints
