@@ -22,6 +22,7 @@ examples:
   twinloop reinforce cell.yaml --from policies/cloned --leash 0.02 --out policies/tuned     # improve a cloned policy
   twinloop reinforce cell.yaml --algorithm sac --demonstrations datasets/demo --out policies/sac
   twinloop reinforce cell.yaml --algorithm distill --from policies/teacher --out policies/student
+  twinloop reinforce quadruped.yaml --algorithm imitate --out policies/cloned    # the robot's scripted expert
   twinloop reinforce cell.yaml --widen --out policies/wide        # automatic domain randomization
   twinloop reinforce cell.yaml --seeds 3 --json --out policies/three
 """
@@ -32,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "chooses observations and rewards (default: the embedded pick-and-place cell)")  # fmt: skip
     parser.add_argument("--task", metavar="NAME", help="one of the config's tasks, or another task")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write the checkpoint to")
-    parser.add_argument("--algorithm", choices=("ppo", "sac", "distill"), default="ppo", help="(default: ppo)")
+    parser.add_argument("--algorithm", choices=("ppo", "sac", "distill", "imitate"), default="ppo",
+                        help="(default: ppo)")  # fmt: skip
     parser.add_argument(
         "--from", dest="parent", type=Path, metavar="CHECKPOINT",
         help="mlp policy to improve; with `distill`, the teacher to imitate",
@@ -79,7 +81,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if args.threads:
         torch.set_num_threads(args.threads)
     run_config, _ = config_of(args)
-    config = _settings(args)
+    config = _settings(args, run_config)
     parent = load(args.parent) if args.parent else None
     common: dict[str, Any] = {
         "parent": parent, "demonstrations": args.demonstrations, "threads": args.threads,
@@ -108,12 +110,21 @@ def _need_rl() -> None:
         raise UsageError(f"reinforcement needs {', '.join(missing)}: pip install 'twinloop[rl]'")
 
 
-def _settings(args: argparse.Namespace) -> Any:
-    from twinloop.learn.reinforce.config import ReinforceConfig, sac_config, tuning_config
+def _settings(args: argparse.Namespace, run_config: Any) -> Any:
+    from twinloop.learn.reinforce.config import (
+        ReinforceConfig,
+        imitation_config,
+        sac_config,
+        tuning_config,
+        walking_config,
+    )
+    from twinloop.run.walk import WalkConfig
 
     base = ReinforceConfig()
     if args.parent and args.algorithm == "ppo":
-        base = tuning_config()
+        base = walking_config() if isinstance(run_config, WalkConfig) else tuning_config()
+    if args.algorithm == "imitate":
+        base = imitation_config()
     if args.algorithm == "sac":
         base = sac_config()
     given = {
@@ -137,7 +148,7 @@ def _films(run_config: Any, checkpoint: Path, wanted: int, console: Console) -> 
 
     try:
         return film_policy(run_config, checkpoint, count=wanted) if wanted else []
-    except RenderError as error:
+    except (RenderError, UsageError) as error:
         console.print(f"No films: {error}", markup=False)
         return []
 

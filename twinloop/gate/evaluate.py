@@ -93,7 +93,7 @@ def evaluate(
         folder=str(Path.cwd()),
         load=candidate.load,
         acting=acting,
-        width=min(width_of(config, workers, engine=engine), -(-episodes // workers)),
+        width=1 if walks else min(width_of(config, workers, engine=engine), -(-episodes // workers)),
         engine=engine,
     )
     started, parts, succeeded = time.perf_counter(), [], 0

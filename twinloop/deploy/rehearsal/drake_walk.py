@@ -1,8 +1,8 @@
 """DrakeWalkEngine: a legged robot on flat ground in Drake, behind the interface of the twin's engine.
 
-`WalkCell` runs on it unchanged: rows of the parameter table write the same model fields, and an episode's Drake plant is
-built from them. Rigid-body dynamics, contact and time stepping are Drake's (SAP solver, point contact, 2.5 ms). MuJoCo
-computes only where bodies and sites are. Coulomb friction of joints has no effect here.
+`WalkCell` runs on it unchanged: rows of the parameter table write the same model fields, and the Drake plant of an
+episode is built from them. Rigid-body dynamics, contact and time stepping are Drake's (SAP solver, point contact,
+2.5 ms). MuJoCo computes only where bodies and sites are. Coulomb friction of joints has no effect here.
 """
 
 from collections import deque

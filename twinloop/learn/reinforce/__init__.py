@@ -7,6 +7,7 @@
     ppo.py              PpoTraining: PPO by rsl-rl, with a leash to the policy that it started from
     sac.py              SacTraining: SAC by Stable-Baselines3, with demonstrations in the replay buffer
     distill.py          DistillTraining: a student that sees less imitates a teacher, by rsl-rl
+    imitate.py          ImitateTraining: a policy imitates the robot's scripted expert
     widening.py         WideningCurriculum: automatic domain randomization
     training.py         reinforce: the loop: progress, checkpoints, resuming, early stop, TensorBoard
 

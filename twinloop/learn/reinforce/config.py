@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Algorithm = Literal["ppo", "sac", "distill"]
+Algorithm = Literal["ppo", "sac", "distill", "imitate"]
 
 
 @dataclass(frozen=True)
@@ -11,7 +11,8 @@ class ReinforceConfig:
     """Settings of a training by reinforcement.
 
     Attributes:
-        algorithm: `ppo`, `sac`, or `distill` for a student that imitates the policy it starts from.
+        algorithm: `ppo`, `sac`, `distill` for a student that imitates the policy it starts from, or `imitate` for a
+            policy that imitates the robot's scripted expert.
         iterations: number of updates.
         num_envs: environments that are simulated together.
         steps: policy steps of each environment in one iteration.
@@ -23,6 +24,7 @@ class ReinforceConfig:
         entropy: weight of the entropy bonus.
         noise: initial standard deviation of exploration, in normalised actions.
         desired_kl: change of the policy that PPO aims at in one iteration.
+        critic_first: iterations in which PPO fits only the critic, for a trained policy whose critic is new.
         leash: weight of the KL divergence from the policy that training started from; 0 without one.
         until: stop early at this success rate over the last `window` episodes; 0 never stops.
         patience: stop after this many iterations without a better mean reward; 0 never stops.
@@ -48,6 +50,7 @@ class ReinforceConfig:
     noise: float = 0.5
     desired_kl: float = 0.02
     leash: float = 0.0
+    critic_first: int = 0
     until: float = 0.0
     window: int = 256
     patience: int = 0
@@ -67,3 +70,18 @@ def tuning_config() -> ReinforceConfig:
 def sac_config() -> ReinforceConfig:
     """The defaults of SAC: fewer environments and many updates from a replay buffer."""
     return ReinforceConfig(algorithm="sac", num_envs=16, steps=16, epochs=64, learning_rate=3e-4)
+
+
+def imitation_config() -> ReinforceConfig:
+    """The defaults for imitating a scripted expert."""
+    return ReinforceConfig(
+        algorithm="imitate", iterations=40, num_envs=96, steps=32, learning_rate=1e-3, epochs=1, mini_batches=4
+    )
+
+
+def walking_config() -> ReinforceConfig:
+    """The recipe for improving a policy that was cloned from the scripted trot."""
+    return ReinforceConfig(
+        iterations=600, num_envs=128, steps=24, learning_rate=3e-4, epochs=4, noise=0.15, entropy=0.0, desired_kl=0.05,
+        gamma=0.99, critic_first=15,
+    )  # fmt: skip

@@ -91,6 +91,7 @@ class PpoTraining:
         if started and config.leash:
             self.algorithm.reference = copy.deepcopy(self.model).requires_grad_(False)
             self.algorithm.leash = config.leash
+        self._iterations = 0
         self._obs = self._warm_up()
 
     def _warm_up(self) -> TensorDict:
@@ -113,6 +114,8 @@ class PpoTraining:
         algorithm = self.algorithm
         algorithm.train_mode()
         algorithm.divergence = 0.0
+        self.model.requires_grad_(self._iterations >= self.config.critic_first)
+        self._iterations += 1
         with torch.no_grad():
             for _ in range(self.config.steps):
                 actions = algorithm.act(self._obs)
@@ -138,6 +141,7 @@ class PpoTraining:
             state |= {f"reference.{name}": value for name, value in self.algorithm.reference.state_dict().items()}
         state |= optimiser_state(self.algorithm.optimizer)
         state["learning_rate"] = torch.tensor(self.algorithm.learning_rate, dtype=torch.float64)
+        state["iterations"] = torch.tensor(self._iterations)
         env = {name: torch.from_numpy(values) for name, values in self.env.env.state().items()}
         return state | {f"env.{name}": value for name, value in env.items()} | keep_random_state()
 
@@ -147,6 +151,7 @@ class PpoTraining:
         if self.algorithm.reference is not None:
             self.algorithm.reference.load_state_dict(part_of(state, "reference"))
         self.algorithm.learning_rate = float(state["learning_rate"])
+        self._iterations = int(state["iterations"])
         restore_optimiser(self.algorithm.optimizer, state, rate=self.algorithm.learning_rate)
         self.env.env.restore({name: value.numpy() for name, value in part_of(state, "env").items()})
         self._obs = self.env.get_observations()

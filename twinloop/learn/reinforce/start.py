@@ -79,6 +79,10 @@ def _training(
         )  # fmt: skip
         return sac, sac.data
     fresh = fresh_policy(env, width=config.width, depth=config.depth, bound="clip", seed=config.seed)
+    if config.algorithm == "imitate":
+        from twinloop.learn.reinforce.imitate import ImitateTraining
+
+        return ImitateTraining(env, fresh, config, device=device), ()
     if config.algorithm == "distill":
         from twinloop.learn.reinforce.distill import DistillTraining
 

@@ -1,0 +1,116 @@
+"""Legs: train a quadruped by imitation and PPO, evaluate it on unseen seeds, and rehearse it in Drake.
+
+    python benchmarks/rl_legs.py --out policies/legs                   # imitate, PPO, evaluate: one command
+    python benchmarks/rl_legs.py --checkpoint policies/legs/walk       # evaluate only
+    python benchmarks/rl_legs.py --checkpoint policies/legs/walk --drake 24 --json results.json
+
+Training uses seeds 1 (imitation) and 2 (PPO). `--seed` is that of the evaluation: use another one while working on the
+recipe, and the default once, for the figure.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import twinloop as tl
+from twinloop.curate.rates import Rate
+from twinloop.environments.legs import LegsEmbodiment
+from twinloop.environments.walk_rollout import WalkEpisodes, walk_rollout
+from twinloop.gate.walk_rollouts import policy_act
+from twinloop.learn.candidate import candidate_of
+from twinloop.learn.checkpoint import load
+from twinloop.learn.reinforce.config import imitation_config, walking_config
+from twinloop.learn.reinforce.start import reinforce
+from twinloop.run.walk import WalkConfig
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "quadruped.yaml"
+FIGURE_SEED = 2_000_000
+WIDTH = 32
+
+
+def trained(config: WalkConfig, out: Path, *, imitation: int, ppo: int) -> tuple[Path, dict[str, float]]:
+    """Train the recipe. Return the checkpoint and CPU minutes of each part."""
+    minutes = {}
+    begin = time.process_time()
+    reinforce(config, out / "cloned", replace(imitation_config(), iterations=imitation, seed=1))
+    minutes["imitation"] = (time.process_time() - begin) / 60
+    if not ppo:
+        return out / "cloned", minutes
+    begin = time.process_time()
+    settings = replace(walking_config(), iterations=ppo, seed=2)
+    reinforce(config, out / "walk", settings, parent=load(out / "cloned"), on_iteration=_show)
+    minutes["ppo"] = (time.process_time() - begin) / 60
+    return out / "walk", minutes
+
+
+def _show(record) -> None:
+    if record.iteration % 20 == 0:
+        print(f"iteration {record.iteration}: reward {record.reward:+.4f}, success {record.success}", flush=True)
+
+
+def walked(config: WalkConfig, checkpoint: Path, *, seed: int, episodes: int, drake: bool) -> dict:
+    """Success, velocity errors and names of failures over episodes 0, 1, ... of a seed."""
+    physics = None
+    if drake:
+        from twinloop.deploy.rehearsal.drake_walk import DrakeWalkEngine
+
+        physics = lambda twin, width: DrakeWalkEngine(twin, width=width)  # noqa: E731
+    width = min(WIDTH, episodes) if not drake else 1
+    robot = LegsEmbodiment(config, width=width, seed=seed, physics=physics)
+    act = policy_act(robot, candidate_of(checkpoint).load())
+    begin = time.process_time()
+    parts = [walk_rollout(robot, act, first) for first in range(0, episodes, width)]
+    return _figures(parts, episodes) | {"cpu_s": round(time.process_time() - begin, 1)}
+
+
+def _figures(parts: list[WalkEpisodes], episodes: int) -> dict:
+    success, failure, error, turn = (
+        np.concatenate([getattr(part, name) for part in parts])[:episodes]
+        for name in ("success", "failure", "velocity_error_m_s", "turn_error_rad_s")
+    )
+    rate = Rate(int(success.sum()), len(success))
+    names, counts = np.unique(failure[failure != ""].astype(str), return_counts=True)
+    return {
+        "episodes": len(success), "success": rate.value, "low": rate.interval[0], "high": rate.interval[1],
+        "velocity_error_m_s": round(float(error.mean()), 4), "turn_error_rad_s": round(float(turn.mean()), 4),
+        "failures": dict(zip(names.tolist(), counts.tolist(), strict=True)),
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", type=Path, default=EXAMPLE)
+    parser.add_argument("--out", type=Path, default=Path("policies/legs"), help="folder of the policies")
+    parser.add_argument("--checkpoint", type=Path, help="evaluate this policy instead of training one")
+    parser.add_argument("--imitation", type=int, default=imitation_config().iterations, help="iterations")
+    parser.add_argument("--ppo", type=int, default=walking_config().iterations, help="iterations; 0 for a clone only")
+    parser.add_argument("--nominal", action="store_true", help="train without randomization")
+    parser.add_argument("--seed", type=int, default=FIGURE_SEED, help="of the evaluation")
+    parser.add_argument("--episodes", type=int, default=320)
+    parser.add_argument("--drake", type=int, default=0, metavar="N", help="episodes of the rehearsal in Drake")
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    config = tl.load_config(args.config)
+    assert isinstance(config, WalkConfig)
+    checkpoint, minutes = args.checkpoint, {}
+    if checkpoint is None:
+        training = config.without_randomization() if args.nominal else config
+        checkpoint, minutes = trained(training, args.out, imitation=args.imitation, ppo=args.ppo)
+    results: dict = {"checkpoint": load(checkpoint).card.digest, "seed": args.seed, "cpu_minutes": minutes}
+    if args.episodes:
+        results["twin"] = walked(config, checkpoint, seed=args.seed, episodes=args.episodes, drake=False)
+    if args.drake:
+        results["drake"] = walked(config, checkpoint, seed=args.seed, episodes=args.drake, drake=True)
+    print(json.dumps(results, indent=2))
+    if args.json:
+        args.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
