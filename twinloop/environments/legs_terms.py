@@ -97,7 +97,7 @@ LEGS_TERMS = (
          lambda step: _squares(step.robot.acceleration_rad_s2), robots=LEGS),
     Term("falls", "reward", "1", "1 where the robot has fallen",
          lambda step: step.robot.outcome.fallen.astype(float), robots=LEGS),
-    Term("collided", "termination", "1", "the trunk of an upright robot touches the ground or an obstacle",
+    Term("collided", "termination", "1", "the trunk of an upright robot touches rough or stepped ground",
          lambda step: step.robot.outcome.collided, robots=LEGS),
     Term("slipped", "termination", "1", "the robot has fallen after a foot slid",
          lambda step: step.robot.outcome.slipped, robots=LEGS),

@@ -23,7 +23,7 @@ class WalkOutcome:
 
     Attributes:
         fallen: (width,) tilted by more than 60 degrees, too low, or with the trunk on the ground.
-        collided: (width,) the trunk touches the ground or an obstacle while the robot is upright and high.
+        collided: (width,) the trunk touches rough or stepped ground while the robot is upright and high.
         slipped, tripped: (width,) fallen shortly after a foot slid, or after a shin or foot hit something.
         stuck: (width,) hardly moved for `STUCK_S` though it was asked to.
         velocity_error_m_s: (width,) mean error of the horizontal velocity so far.
@@ -39,6 +39,7 @@ class WalkOutcome:
         self._asked_m, self._moved_m = np.zeros(width), np.zeros(width)
         self._error, self._turn_error, self._ticks = np.zeros(width), np.zeros(width), np.zeros(width)
         self._bumped = np.zeros((width, len(self.twin.robot.feet)))
+        self._has_obstacles = self.twin.terrain.heights_m is not None
 
     def begin(self, ids: np.ndarray) -> None:
         for values in (
@@ -64,7 +65,8 @@ class WalkOutcome:
         upright = cell.gravity[:, 2] < -FALLEN_TILT
         high = cell.height_m > self.twin.robot.fallen_height_m
         touches = cell.base_force_n > CONTACT_N
-        self.collided[part] = (touches & upright & high)[part]
+        # On flat ground there is nothing to collide with but the ground itself.
+        self.collided[part] = (touches & upright & high & self._has_obstacles)[part]
         fallen = ~upright | ~high | touches
         self.fallen[part] = fallen[part]
         self.slipped[part] = (fallen & (self._slip_m > SLIPPED_M))[part]
