@@ -55,7 +55,7 @@ def read_trajectories(dataset: Dataset, *, images: bool = False) -> Iterator[Tra
             signals={
                 name: to_numpy(table[name]).reshape(count, -1).astype(np.float64) for name in schema.elements
             },
-            success=to_numpy(attempts["success"])[stored].astype(float),
+            success=_labels_of_success(attempts)[stored],
             tasks=tuple(np.array(_tasks(attempts), object)[stored]),
             labels={name: to_numpy(table[name]).reshape(count).astype(np.float64) for name in labels},
             images={camera: _thumbnails(dataset, camera, attempts, stored) for camera in schema.cameras},
@@ -85,6 +85,15 @@ def trajectories_of(recording: Recording, header_of: tuple[str, float], success:
 def _thumbnails(dataset: Dataset, camera: str, attempts: pa.Table, stored: np.ndarray) -> np.ndarray:
     numbers = to_numpy(attempts["attempt"])[stored]
     return np.concatenate([thumbnails(dataset.pictures(None, camera, attempt=int(number))) for number in numbers])
+
+
+def _labels_of_success(attempts: pa.Table) -> np.ndarray:
+    """(n,) 1, 0, or NaN for a real episode whose outcome is not known."""
+    success = to_numpy(attempts["success"]).astype(float)
+    if "outcome" in attempts.column_names:
+        known = [outcome in ("success", "failure") for outcome in attempts["outcome"].to_pylist()]
+        success[~np.array(known, bool)] = np.nan
+    return success
 
 
 def _tasks(attempts: pa.Table) -> list[str]:

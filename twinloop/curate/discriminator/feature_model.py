@@ -138,7 +138,7 @@ class FeatureModel:
         """(how far label and end contradict each other, channel): a success must end like one, a failure must not."""
         content, names = end_table(trajectories)
         out, channel = np.zeros(len(trajectories)), np.full(len(trajectories), "success", object)
-        if not content.shape[1]:
+        if not self.ends:
             return out, channel
         for task in set(trajectories.tasks):
             rows = np.array([name == task for name in trajectories.tasks])
@@ -295,7 +295,9 @@ def _column_scale(
 
 def _fit_ends(good: Trajectories) -> dict[str, ColumnScale]:
     content, _ = end_table(good)
-    success = good.success != 0
+    success = good.success == 1
+    if not content.shape[1] or not success.any():  # no label or nothing to compare it with
+        return {}
     ends = {"": _column_scale(content[success], END_FLOOR, two_sided=True)}
     for task in set(good.tasks):
         rows = success & np.array([name == task for name in good.tasks])

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MARGIN = 0.5
-"""Added to the threshold of a false-rejection rate: good episodes of objects and scenes that the training data lacks
-score higher. In units of the score, a factor of 1.6 on the worst aspect."""
+MARGIN, SMALL_SAMPLE = 0.4, 3.0
+"""Added to the threshold of a false-rejection rate. Good episodes of objects and scenes that the training data lacks
+score higher, by up to `MARGIN`, a factor of 1.5 on the worst aspect. Limits from n episodes are uncertain by about
+`SMALL_SAMPLE` / √n."""
 TAIL_SHARE = 0.1
 
 
@@ -35,8 +36,10 @@ class ChosenThreshold:
 def choose_threshold(good: np.ndarray, faulty: np.ndarray, by: Threshold) -> ChosenThreshold:
     """Choose from held-out scores of good episodes and scores of injected faults."""
     if by.miss_cost is None:
-        value = tail_quantile(good, by.false_rejections) + MARGIN
-        return ChosenThreshold(value, f"false rejections at most {by.false_rejections:g}, plus a margin of {MARGIN:g}")
+        margin = MARGIN + SMALL_SAMPLE / float(np.sqrt(len(good)))
+        value = tail_quantile(good, by.false_rejections) + margin
+        rate = f"false rejections at most {by.false_rejections:g}"
+        return ChosenThreshold(value, f"{rate}, plus a margin of {margin:.2f}")
     options = np.unique(np.concatenate([good, faulty, [tail_quantile(good, 1e-3)]]))
     rejected = np.array([(good > option).mean() for option in options])
     missed = np.array([(faulty <= option).mean() for option in options])

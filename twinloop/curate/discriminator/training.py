@@ -8,13 +8,13 @@ import numpy as np
 
 from twinloop.curate.discriminator.curator import Curator
 from twinloop.curate.discriminator.faults import FAULTS, SIZES, spliced
-from twinloop.curate.discriminator.feature_model import fit_feature_model
-from twinloop.curate.discriminator.head import JITTER, fit_head
+from twinloop.curate.discriminator.feature_model import FeatureModel, fit_feature_model
+from twinloop.curate.discriminator.head import JITTER, FaultHead, fit_head
 from twinloop.curate.discriminator.threshold import Threshold, choose_threshold
 from twinloop.curate.discriminator.trajectories import Trajectories, joined
 from twinloop.errors import UsageError
 
-MIN_EPISODES = 40
+MIN_EPISODES = 30
 LIMIT_SHARE = 0.995
 MIN_LIMIT = 2.33
 EACH = 8
@@ -24,6 +24,7 @@ ROUNDS = 2
 GROW = 1.0
 """An episode outside the core whose score is at most this far above the core's threshold is good after all."""
 SPLICED = "spliced"
+MIN_FAULT_FRAMES = 30
 KINDS = (*FAULTS, SPLICED)
 MIN_SPREAD = 1e-6
 
@@ -53,6 +54,8 @@ def injected(
 
 def _faulty(good: Trajectories, kind: str, index: int, size: int, rng: np.random.Generator) -> Trajectories | None:
     episode = good.take(np.array([index]))
+    if episode.frames < MIN_FAULT_FRAMES:
+        return None
     if kind == SPLICED:
         return spliced(episode, good.take(np.array([(index + 1) % len(good)])), rng, size) if len(good) > 1 else None
     return FAULTS[kind].inject(episode, rng, size)
@@ -93,11 +96,14 @@ def train_curator(
             on_step("finding episodes that agree", number, steps)
             good = _core(trajectories, good, rng)
         on_step("finding episodes that agree", ROUNDS, steps)
-        first, _ = _train(trajectories.take(good), kinds, threshold, rng)
+        core = trajectories.take(good)
+        first, _ = fit_curator(core, fit_usual(core, rng=rng), kinds=kinds, threshold=threshold, rng=rng)
         values = first.score(trajectories, duplicates=False).values
         good |= values <= first.threshold + GROW
     on_step("fitting the model", steps - 2, steps)
-    curator, held_out = _train(trajectories.take(good), kinds, threshold, rng, card=card)
+    chosen = trajectories.take(good)
+    usual = fit_usual(chosen, rng=rng)
+    curator, held_out = fit_curator(chosen, usual, kinds=kinds, threshold=threshold, rng=rng, card=card)
     on_step("done", steps, steps)
     values = curator.score(trajectories, duplicates=False).values
     values[good] = held_out
@@ -113,29 +119,44 @@ def _core(trajectories: Trajectories, good: np.ndarray, rng: np.random.Generator
     return size <= np.quantile(size, CORE_SHARE)
 
 
-def _train(
+@dataclass(frozen=True)
+class UsualEpisodes:
+    """What is usual in good episodes: the model, the limits of its features, and held-out ratios to these limits."""
+
+    model: FeatureModel
+    limits: np.ndarray
+    ratios: np.ndarray
+
+
+def fit_usual(good: Trajectories, *, rng: np.random.Generator) -> UsualEpisodes:
+    model, features = fit_feature_model(good, rng=rng)
+    limits = np.maximum(np.quantile(features.values, LIMIT_SHARE, axis=0), MIN_LIMIT)
+    return UsualEpisodes(model, limits, np.clip(features.values, 0, 1e4) / limits)
+
+
+def fit_curator(
     good: Trajectories,
+    usual: UsualEpisodes,
+    *,
     kinds: Sequence[str],
     threshold: Threshold,
     rng: np.random.Generator,
-    *,
     card: dict[str, Any] | None = None,
 ) -> tuple[Curator, np.ndarray]:
-    model, features = fit_feature_model(good, rng=rng)
-    limits = np.maximum(np.quantile(features.values, LIMIT_SHARE, axis=0), MIN_LIMIT)
-    ratios = np.clip(features.values, 0, 1e4) / limits
+    """Train the head against injected faults of these kinds. Returns the curator and held-out scores of `good`."""
     faults = injected(good, kinds, each=EACH, rng=rng)
-    table = {key: np.clip(model.features(episodes).values, 0, 1e4) / limits for key, episodes in faults.items()}
-    head = fit_head(ratios, np.concatenate(list(table.values())), rng=rng)
-    varied = ratios * np.exp(JITTER * rng.normal(size=ratios.shape))
-    centre = np.array(
-        [np.quantile(np.log(ratios.max(axis=1)), LIMIT_SHARE), np.quantile(head.logit(varied), LIMIT_SHARE)]
-    )
-    bare = Curator(good.schema, model, limits, head, centre, 0.0)
-    held_out = bare.combine(ratios)
+    bare = Curator(good.schema, usual.model, usual.limits, FaultHead(np.zeros(0), 0.0), np.zeros(2), 0.0)
+    table = {key: bare.ratios(usual.model.features(episodes)) for key, episodes in faults.items()}
+    head = fit_head(usual.ratios, np.concatenate(list(table.values())), rng=rng)
+    varied = usual.ratios * np.exp(JITTER * rng.normal(size=usual.ratios.shape))
+    alone = np.log(np.maximum(usual.ratios.max(axis=1), 1e-3))
+    centre = np.array([np.quantile(alone, LIMIT_SHARE), np.quantile(head.logit(varied), LIMIT_SHARE)])
+    bare = replace(bare, head=head, centre=centre)
+    held_out = bare.combine(usual.ratios)
     faulty = {key: bare.combine(values) for key, values in table.items()}
-    refuse_constant(held_out, np.concatenate(list(faulty.values())))
-    chosen = choose_threshold(held_out, np.concatenate(list(faulty.values())), threshold)
+    every = np.concatenate(list(faulty.values()))
+    refuse_constant(held_out, every)
+    chosen = choose_threshold(held_out, every, threshold)
     found = {
         kind: np.concatenate([v for (k, _), v in faulty.items() if k == kind]) > chosen.value for kind, _ in faulty
     }
@@ -146,7 +167,7 @@ def _train(
         "threshold": chosen.value, "threshold_by": chosen.how,
         "false_rejections": float((held_out > chosen.value).mean()),
         "found": {kind: float(share.mean()) for kind, share in found.items()},
-        "features": len(limits),
+        "features": len(usual.limits),
     }  # fmt: skip
     return replace(bare, threshold=chosen.value, card=measured), held_out
 
