@@ -1,7 +1,7 @@
 """Does curation pay? Success of policies trained on clean, on faulty and on curated data.
 
 In the faulty dataset one episode in five has an injected fault, of a known kind or of a kind that no curator was
-trained against. The curator is trained on this dataset itself, without trusted data. All policies have the same number of steps
+trained against. The curator is trained on this dataset itself, without trusted data. All policies have the same steps
 and are evaluated on the same held-out draws. Each result is kept, so a stopped run continues.
 """
 
