@@ -40,9 +40,9 @@ def copies_in(prints: np.ndarray) -> Copies:
     none = Copies(np.full(count, -1), np.zeros(count))
     if count < 2:
         return none
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
-    tree = cKDTree(prints)
+    tree = KDTree(prints)
     apart = tree.query(prints, k=2)[0][:, 1]
     usual = float(np.median(apart)) if count >= MIN_EPISODES else 1.0
     limit = max(NEAR_SHARE * usual, 1e-9)
