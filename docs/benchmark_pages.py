@@ -74,6 +74,12 @@ def learning_page(tables: ModuleType) -> str:
     return _filled(_template("learning"), tables.tables(_results("learning_tasks")))
 
 
+def worth_page(tables: ModuleType) -> str:
+    names = ("fill", "value", "mix", "anchoring")
+    results = [_results(name) if (RESULTS / f"{name}.json").exists() else None for name in names]
+    return _filled(_template("worth"), tables.tables(*results))
+
+
 def scale_page(machines: ModuleType) -> str:
     scaling = _results("scaling")
     page = _filled(_with_machine(_template("scale")), machines.tables(scaling, _results("writer")))

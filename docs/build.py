@@ -43,6 +43,7 @@ PAGES = {
     ),
     "gpu.md": benchmarks.gpu_page,
     "learning.md": lambda: benchmarks.learning_page(module("learning_tables")),
+    "worth.md": lambda: benchmarks.worth_page(module("worth_tables")),
     "tasks.md": lambda: benchmarks.tasks_page(module("task_tables")),
     "statistics.md": lambda: benchmarks.statistics_page(module("figures")),
     "scale.md": lambda: benchmarks.scale_page(module("machines")),

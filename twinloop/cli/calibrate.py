@@ -34,6 +34,7 @@ METHODS = {"slopes": calibrate, "population": fit_by_population}
 EXAMPLES = """\
 examples:
   twinloop calibrate cell.yaml --logs runlogs/monday --out patch.yaml     # a run config and its runlog, no bench file
+  twinloop calibrate cell.yaml --logs runlogs/monday --by discriminator   # ranges of the rows that cell.yaml varies
   twinloop calibrate examples/xl330_bench.yaml --logs logs/bench --out patch.yaml
   twinloop calibrate examples/xl330_bench.yaml --logs logs/bench --fit coulomb_nm viscous_nms_rad --out patch.yaml
   twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --holdout 4   # and test on every fourth log
@@ -77,6 +78,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fit", nargs="+", metavar="PARAM", help="what to fit: full names, a joint, or a name for all joints "
         "(default: `fit` in the bench file)",
     )  # fmt: skip
+    parser.add_argument(
+        "--by", choices=("likelihood", "discriminator"), default="likelihood",
+        help="likelihood: fit the drive to logged motion (default). discriminator: fit ranges of rows of a run config "
+        "until a classifier cannot tell simulated episodes from real ones",
+    )  # fmt: skip
+    parser.add_argument(
+        "--policy", type=Path, metavar="DIR",
+        help="with --by discriminator: the policy that acted in the logs (default: they are scripted demonstrations)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--simulations", type=count(32, 1_000_000), default=384, metavar="N",
+        help="with --by discriminator: episodes to simulate (default: 384)",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("patch.yaml"), metavar="FILE", help="default: patch.yaml")
     parser.add_argument(
         "--holdout", type=count(2, 1000), metavar="N",
@@ -107,6 +121,12 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     where = where_of(args)
     if args.backgrounds is not None and args.films is None:
         raise UsageError(f"--backgrounds {args.backgrounds}: belongs to --films")
+    if args.by == "discriminator":
+        from twinloop.cli.anchoring import run_discriminator
+
+        return run_discriminator(args, console)
+    if args.policy is not None:
+        raise UsageError(f"--policy {args.policy}: belongs to --by discriminator")
     if args.frames is not None:
         return run_frames(args, console)
     if args.films is not None:
