@@ -9,7 +9,7 @@ import pytest
 from tests.learn.demonstrated import reaching
 from twinloop.calibrate.by_discriminator import fitted_rows, real_episodes
 from twinloop.calibrate.density_ratio import (
-    Estimate,
+    PlaceDistribution,
     Simulations,
     bootstrapped,
     distinguishability,
@@ -72,7 +72,7 @@ def test_a_classifier_cannot_tell_equal_data_apart_and_tells_different_data():
 
 
 def test_samples_stay_inside_the_searched_range():
-    places = Estimate(np.array([0.02, 0.98]), 0.05 * np.eye(2)).sample(500, np.random.default_rng(0))
+    places = PlaceDistribution(np.array([0.02, 0.98]), 0.05 * np.eye(2)).sample(500, np.random.default_rng(0))
     assert places.shape == (500, 2)
     assert places.min() >= 0
     assert places.max() <= 1

@@ -101,7 +101,7 @@ def fit_by_discriminator(
     """
     rows = fitted_rows(config, fit)
     real_traces, digests = real_episodes(config, logs, candidate)
-    cell = TwinSimulator(config, rows, candidate, seed=seed)
+    cell = TraitSimulator(config, rows, candidate, seed=seed)
     real = scaled_traits(measure_traits(real_traces(cell.arm)))
     rng, pool = np.random.default_rng(seed), Simulations(len(rows))
     estimate, proposal = first_estimate(len(rows)), None
@@ -151,7 +151,7 @@ def _can_be_fitted(row: Parameter) -> bool:
     return not (row.lays_out or row.words or row.pool or row.chance is not None or row.elements)
 
 
-class TwinSimulator:
+class TraitSimulator:
     """Simulates episodes of a twin with given values of some rows, and measures their traits."""
 
     def __init__(

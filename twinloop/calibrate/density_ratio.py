@@ -34,7 +34,7 @@ MIN_SLOPE, MOST_STEP = 0.1, 0.25
 
 
 @dataclass(frozen=True)
-class Estimate:
+class PlaceDistribution:
     """A normal distribution of places, cut at 0 and 1."""
 
     mean: np.ndarray
@@ -61,9 +61,9 @@ class Simulations:
 
     def __init__(self, rows: int):
         self.places, self.traits = np.zeros((0, rows)), np.zeros((0, 0))
-        self._proposals: list[tuple[Estimate | None, int]] = []
+        self._proposals: list[tuple[PlaceDistribution | None, int]] = []
 
-    def add(self, places: np.ndarray, traits: np.ndarray, proposal: Estimate | None) -> None:
+    def add(self, places: np.ndarray, traits: np.ndarray, proposal: PlaceDistribution | None) -> None:
         """Add episodes. proposal: None if the places are uniform."""
         self.places = np.concatenate([self.places, places])
         self.traits = traits if not self.traits.size else np.concatenate([self.traits, traits])
@@ -120,7 +120,9 @@ def _usable(simulated: np.ndarray, real: np.ndarray) -> np.ndarray:
     return known & varies
 
 
-def matched(simulations: Simulations, simulated: np.ndarray, real: np.ndarray, start: Estimate) -> Estimate:
+def matched(
+    simulations: Simulations, simulated: np.ndarray, real: np.ndarray, start: PlaceDistribution
+) -> PlaceDistribution:
     """Return the distribution of places under which the summaries of simulated episodes match the real ones.
 
     Args:
@@ -146,7 +148,7 @@ def matched(simulations: Simulations, simulated: np.ndarray, real: np.ndarray, s
         mean = _moved(simulations.places, simulated, weights, posterior)
         away = simulations.places - mean
         covariance = (away * posterior[:, None]).T @ away + MIN_STD**2 * np.eye(len(mean))
-        estimate = Estimate(mean, covariance)
+        estimate = PlaceDistribution(mean, covariance)
     return estimate
 
 
@@ -183,7 +185,12 @@ def _normalised(log_weights: np.ndarray) -> np.ndarray:
 
 
 def bootstrapped(
-    simulations: Simulations, simulated: np.ndarray, real: np.ndarray, estimate: Estimate, *, rng: np.random.Generator
+    simulations: Simulations,
+    simulated: np.ndarray,
+    real: np.ndarray,
+    estimate: PlaceDistribution,
+    *,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """(samples, rows) places from estimates for resampled real episodes: width of the range and its error together."""
     samples = []
@@ -219,13 +226,13 @@ def distinguishability(simulated: np.ndarray, real: np.ndarray, *, seed: int) ->
     return auc, float(np.sqrt(max(variance, 0) / (count * others)))
 
 
-def first_estimate(rows: int) -> Estimate:
+def first_estimate(rows: int) -> PlaceDistribution:
     """The estimate before any comparison: as wide as the searched range."""
-    return Estimate(np.full(rows, 0.5), np.eye(rows) / 6)
+    return PlaceDistribution(np.full(rows, 0.5), np.eye(rows) / 6)
 
 
-def inflated(estimate: Estimate) -> Estimate:
-    return Estimate(estimate.mean, estimate.covariance * INFLATED**2)
+def inflated(estimate: PlaceDistribution) -> PlaceDistribution:
+    return PlaceDistribution(estimate.mean, estimate.covariance * INFLATED**2)
 
 
 def scaled_traits(traits: np.ndarray) -> np.ndarray:
