@@ -82,6 +82,6 @@ def imitation_config() -> ReinforceConfig:
 def walking_config() -> ReinforceConfig:
     """The recipe for improving a policy that was cloned from the scripted trot."""
     return ReinforceConfig(
-        iterations=600, num_envs=128, steps=24, learning_rate=1e-4, epochs=4, noise=0.12, entropy=0.0, desired_kl=0.02,
+        iterations=120, num_envs=128, steps=24, learning_rate=3e-4, epochs=4, noise=0.15, entropy=0.0, desired_kl=0.05,
         gamma=0.99, critic_first=15,
     )  # fmt: skip
