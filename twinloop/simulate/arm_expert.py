@@ -29,7 +29,9 @@ VELOCITY_SHARE = 0.6  # of the joints' limits: a servo that catches up after a l
 TURN_TOLERANCE_RAD = 0.06
 LEAD_RAD = 0.2
 GRIPPED_N = 3.0
-FUNNEL = 1.5
+STALLED_M = 0.055
+FUNNEL, FREE_M = 1.5, 0.003
+"""Distance held back for each metre of error across the approach, and the error that holds nothing back."""
 SECOND = 0.06  # weight of the orientation against the position, for arms with fewer than six joints
 STOPS_M = 0.25  # distance from the tool to a bystander's arm at which an expert that yields stops
 EVADES_M_S = 1.0
@@ -96,7 +98,9 @@ class ArmExpert:
         # An arm with fewer than six joints cannot reach every orientation. Its turn about the approach decides.
         turned = length(turn) if len(self._home) >= 6 else np.abs(dot(turn, program.wanted_axes[:, :, 2]))
         aligned = (turned < TURN_TOLERANCE_RAD) | ~program.turns[phase]
-        arrived = (missing < program.tolerance[phase]) & aligned
+        # Fingers that are blocked by a neighbour close where they are. If they miss the thing, the lift detects it.
+        stalled = (ticks > program.stalls[phase]) & (distance < STALLED_M)
+        arrived = ((missing < program.tolerance[phase]) & aligned) | stalled
         left, right = view.finger_force_n.T
         # Fingers that close on nothing never press. The phase ends after a second, and the lift detects the loss.
         gripped = (np.minimum(left, right) > GRIPPED_N) | (ticks > self.twin.control_hz)
@@ -136,7 +140,8 @@ class ArmExpert:
         along = np.where(program.moves_tool[self.phase, None], program.wanted_axes[:, :, 2], DOWN)
         ahead = dot(error, along)
         across = length(error - ahead[:, None] * along)
-        held_back = np.where(program.funnel[self.phase] & (ahead > 0), np.minimum(FUNNEL * across, ahead), 0.0)
+        most = np.minimum(FUNNEL * np.maximum(across - FREE_M, 0), ahead)
+        held_back = np.where(program.funnel[self.phase] & (ahead > 0), most, 0.0)
         return error - held_back[:, None] * along
 
     def move(self, pace: np.ndarray | None) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 from twinloop.simulate.finger_room import blocked_m
 from twinloop.simulate.view import View
 from twinloop.twin.phase import GripChoice
-from twinloop.twin.rotation import DOWN, about, product
+from twinloop.twin.rotation import DOWN, about, about_z, product
 from twinloop.twin.twin import Twin
 
 BAR_M, CLEAR_M = 0.008, 0.004
@@ -27,7 +27,11 @@ def chosen_grips(
         # A frame is made for the grip: the tool's axes are its axes, or the same with the fingers exchanged.
         identity = np.broadcast_to(np.eye(3), (count, 3, 3))
         turned = np.broadcast_to(np.diag([-1.0, -1.0, 1.0]), (count, 3, 3))
-        alike = (view.axes(choice.of)[:, :, 1] * view.tool_axes[:, :, 1]).sum(axis=1)
+        halfway, near = view.axes(choice.of), view.tool_axes
+        if choice.turn_rad:
+            halfway = product(about_z(np.full(count, choice.turn_rad / 2)), halfway)
+            near = _relaxed_axes(twin, view.position(choice.of), base_m)
+        alike = (halfway[:, :, 1] * near[:, :, 1]).sum(axis=1)
         axes = np.where((alike >= 0)[:, None, None], identity, turned)
         return _beside_jaw(twin, np.zeros((count, 3)), axes, BAR_M), axes
     axes, at_m = np.tile(np.eye(3), (count, 1, 1)), np.zeros((count, 3))
@@ -48,6 +52,15 @@ def chosen_grips(
     grip_m = at_m + np.array(choice.offset_m) - choice.raise_m * axes[:, :, 2]
     half_m = (np.abs(axes[:, :, 1]) * view.half_extents_m(choice.of)).sum(axis=1)
     return _beside_jaw(twin, grip_m, axes, half_m), axes
+
+
+def _relaxed_axes(twin: Twin, position: np.ndarray, base_m: tuple[float, float, float]) -> np.ndarray:
+    """(n, 3, 3) axes of the tool of an arm at home that has turned towards (n, 3) positions."""
+    number = next(number for number, index in enumerate(twin.arms) if index.arm.base_m == base_m)
+    (x, y, _), axes = twin.home_tools[number]
+    home_rad = np.arctan2(y - base_m[1], x - base_m[0])
+    turn_rad = np.arctan2(position[:, 1] - base_m[1], position[:, 0] - base_m[0]) - home_rad
+    return about_z(turn_rad) @ axes
 
 
 def _beside_jaw(twin: Twin, grip_m: np.ndarray, axes: np.ndarray, half_m: np.ndarray | float) -> np.ndarray:

@@ -18,6 +18,10 @@ CONDITION = 3
 """Number of a phase that ends by a condition of its own."""
 
 
+NEVER = 1_000_000
+"""Control periods of a phase that never stalls."""
+
+
 def phases_in(phase: np.ndarray) -> np.ndarray:
     """The phases that occur, in order. np.unique would sort."""
     return np.flatnonzero(np.bincount(phase))
@@ -59,6 +63,7 @@ class Program:
         self.tolerance = np.array([phase.tolerance_m for phase in phases])
         self.shortest = np.array([round(phase.shortest_s * twin.control_hz) for phase in phases])
         self.longest = np.array([round(phase.longest_s * twin.control_hz) for phase in phases])
+        self.stalls = np.array([round(phase.stalls_s * twin.control_hz) or NEVER for phase in phases])
         self.until = np.array([CONDITION if callable(phase.until) else UNTIL[phase.until] for phase in phases])
         self.closed = np.array([phase.gripper == "closed" for phase in phases])
         self.carrying = np.array([bool(phase.carrying) for phase in phases])

@@ -74,6 +74,8 @@ class GripChoice:
         tilt_rad: turn the tool about its closing direction, towards the direction `along`.
         along: direction in the frame of the thing that the tool's x axis is to have; (0, 0, 0) for any.
         room: what the open fingers must keep clear of.
+        turn_rad: what is gripped is turned by this about the vertical afterwards. For `frame` grips, the way round is
+            chosen in which the wrist is nearest to home in the middle of that turn.
     """
 
     of: str
@@ -83,6 +85,7 @@ class GripChoice:
     along: tuple[float, float, float] = (0.0, 0.0, 0.0)
     tilt_rad: float = 0.0
     room: FingerRoom | None = None
+    turn_rad: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ class Phase:
         relative: the target is relative to where the phase began, so being there says nothing of other phases.
         funnel: descend only as far as the horizontal error allows.
         turns: the phase waits for the orientation too.
+        stalls_s: a phase that is near its target but blocked goes on to the next after this time; 0 for never.
         longest_s: a phase that takes longer ends the episode.
         noise: factor on the expert's injected action noise; 0 while the fingers close.
         arm: the arm that makes the motion; "" for a robot with one arm. See `in_steps`.
@@ -133,6 +137,7 @@ class Phase:
     relative: bool = False
     funnel: bool = True
     shortest_s: float = 0.0
+    stalls_s: float = 0.0
     longest_s: float = 4.0
     noise: float = 1.0
     lost_m: float = 0.045

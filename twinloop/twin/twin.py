@@ -229,6 +229,15 @@ class Twin:
     # The environment state.
 
     @cached_property
+    def home_tools(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """(3,) position and (3, 3) axes of each arm's tool at home."""
+        data = mujoco.MjData(self.model)
+        data.qpos[self.arm_qpos] = self.robot.home_rad
+        mujoco.mj_kinematics(self.model, data)
+        sites = [index.tool_site for index in self.arms]
+        return tuple((data.site_xpos[site].copy(), data.site_xmat[site].reshape(3, 3).copy()) for site in sites)
+
+    @cached_property
     def environment_names(self) -> tuple[str, ...]:
         """Names of the elements. In a run of several tasks it has the entities of all of them; absent ones are 0."""
         return self.layout or state_names(self.task.entities)

@@ -22,6 +22,7 @@ def grasp(
     along: tuple[float, float, float] = (0.0, 0.0, 0.0),
     tilt_rad: float = 0.0,
     room: FingerRoom | None = None,
+    turn_rad: float = 0.0,
     approach_m: float = APPROACH_M,
     words: str = "",
     speed_m_s: float = 0.45,
@@ -36,15 +37,16 @@ def grasp(
         along: direction in the frame of the thing that the tool's x axis is to have.
         tilt_rad: turn the tool about its closing direction, towards `along`.
         room: what the open fingers must keep clear of.
+        turn_rad: angle about the vertical by which the program turns a frame after it is gripped.
         approach_m: distance from the grip at which the tool lines up.
     """
     words = words or f"grasp the {{{thing.partition('.')[0]}}}"
-    choice = GripChoice(thing, approach, raise_m, offset_m, along, tilt_rad, room)
+    choice = GripChoice(thing, approach, raise_m, offset_m, along, tilt_rad, room, turn_rad)
     return (
         Phase("approach", at_grip(thing, approach_m), words, thing=thing, anchor=thing, grip=choice, follow=choice,
               turns=True, speed_m_s=speed_m_s, tolerance_m=0.02),
         Phase("descend", at_grip(thing, 0.0), words, thing=thing, anchor=thing, follow=choice, turns=True,
-              speed_m_s=0.2, tolerance_m=tolerance_m),
+              speed_m_s=0.2, tolerance_m=tolerance_m, stalls_s=2.0),
         Phase("grasp", stay, words, thing=thing, gripper="closed", until="gripped", shortest_s=0.2, noise=0.0),
     )  # fmt: skip
 

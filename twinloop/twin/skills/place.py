@@ -23,6 +23,6 @@ def place(
     return (
         Phase("place", resting_at(thing, on, height_m, offset_m, aligned=aligned), words, thing=thing, anchor=on,
               moves=thing, gripper="closed", carrying=thing, turns=aligned, speed_m_s=speed_m_s,
-              tolerance_m=tolerance_m, longest_s=longest_s),
+              tolerance_m=tolerance_m, stalls_s=min(2.5, 0.6 * longest_s), longest_s=longest_s),
         *retreat(thing, by_m=retreat_m, words=words),
     )  # fmt: skip

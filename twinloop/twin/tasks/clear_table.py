@@ -49,7 +49,7 @@ CLEAR_TABLE = Task(
     start=start,
     program=(
         *(phase for name in PLACES_XY_M for phase in _put_in(name)),
-        *grasp("knob.bar", approach="frame"),
+        *grasp("knob.bar", approach="frame", turn_rad=TURN_RAD),
         *turn("knob", to_rad=TURN_RAD + 0.2, done=turned("knob", TURN_RAD + 0.05)),
         *retreat(words="let go of the {knob}"),
     ),

@@ -12,8 +12,8 @@ from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, lift, place
 from twinloop.twin.task import Role, Task
 
-CUBES_XY_M = {"red_cube": (0.42, -0.14), "blue_cube": (0.42, 0.04)}
-BINS_XY_M = {"red_bin": (0.58, -0.18), "blue_bin": (0.58, 0.12)}
+CUBES_XY_M = {"red_cube": (0.46, -0.07), "blue_cube": (0.46, 0.07)}
+BINS_XY_M = {"red_bin": (0.56, -0.24), "blue_bin": (0.56, 0.24)}
 INSIDE_M = (0.07, 0.07, 0.05)
 INTO = "put the {asked} into the {asked_bin}"
 

@@ -30,7 +30,7 @@ TURN_KNOB = Task(
     entities=(Thing("object", OBJECTS["cube"]), knob("knob")),
     start=start,
     program=(
-        *grasp("knob.bar", approach="frame"),
+        *grasp("knob.bar", approach="frame", turn_rad=HALFWAY_RAD),
         *turn("knob", to_rad=HALFWAY_RAD + 0.1, done=turned("knob", HALFWAY_RAD)),
         *regrasp("knob.bar"),
         *turn("knob", to_rad=TURN_RAD + 0.2, done=turned("knob", TURN_RAD + 0.05)),

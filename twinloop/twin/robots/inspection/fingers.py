@@ -27,7 +27,10 @@ class ToolPose:
 def find_fingers(
     model: mujoco.MjModel, data: mujoco.MjData, hand: int, gripper: tuple[int, ...]
 ) -> tuple[int, int] | None:
-    """The two bodies with contacts that reach farthest out of the hand, on different branches; None if there is one."""
+    """The two bodies with contacts that reach farthest out of the hand, on different branches; None if there is one.
+
+    A part of the hand that does not move counts as a finger only beside a single moving jaw.
+    """
     origin, axis = data.xpos[hand], outward_axis(model, data, hand, gripper)
     branches: dict[int, list[tuple[float, int]]] = {}
     for body in bodies_below(model, hand):
@@ -35,6 +38,8 @@ def find_fingers(
         geoms = contact_geoms(model, body)
         if len(geoms):
             branches.setdefault(branch, []).append((farthest_m(model, data, geoms, origin, axis), body))
+    if len(branches) > 2:
+        branches.pop(hand, None)
     tips = sorted((max(bodies) for bodies in branches.values()), reverse=True)
     if len(tips) < 2:
         return None

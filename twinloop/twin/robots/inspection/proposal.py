@@ -227,6 +227,8 @@ class _Inspection:
         joints = [model.joint(name).id for name in self.arm_names]
         site = model.site(mapping.preparation.tool_site).id
         mount = MountFinder(model, joints, site, np.array(mapping.home)).find()
+        if mount.overlaps:
+            self.notes.append("shapes of the links overlap in postures of the work; they are not tested")
         if mount.home_rad is None:
             self.missing.append(
                 "no posture found in which the tool points down above the table; give `home` and `mount_m`"

@@ -1,6 +1,7 @@
 """Where to mount an arm, and its posture at the start of an episode."""
 
 from dataclasses import dataclass
+from itertools import product
 
 import mujoco
 import numpy as np
@@ -18,6 +19,7 @@ DOWN = np.diag([1.0, -1.0, -1.0])
 STARTS, HOMES = 8, 3
 WANTED_MARGIN_RAD, WANTED_HEIGHT_M = 0.6, 0.6
 CLEAR_M = 0.03
+ENOUGH = 0.85  # share of reachable poses at which the search stops
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,18 @@ class Mount:
     Attributes:
         reachable: share of the poses of picking and placing that the tool reaches from home, pointing down.
         home_rad: a posture above the table with the tool pointing down; None if there is none.
+        overlaps: self-collision was not tested.
     """
 
     position_m: tuple[float, float, float]
     yaw_deg: float
     reachable: float
     home_rad: np.ndarray | None
+    overlaps: bool
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        return self.home_rad is not None, self.reachable
 
 
 class MountFinder:
@@ -43,6 +51,7 @@ class MountFinder:
     """
 
     def __init__(self, model: mujoco.MjModel, joints: list[int], site: int, start_rad: np.ndarray):
+        self._overlaps = False
         self._model, self._joints, self._site, self._start = model, np.array(joints), site, start_rad
         self._data = mujoco.MjData(model)
         self._base_m = model.body_pos[_root_of(model, int(model.jnt_bodyid[joints[0]]))] * [1, 1, 0]
@@ -55,32 +64,36 @@ class MountFinder:
         self._starts = np.concatenate([start_rad[None], spread])
 
     def find(self) -> Mount:
-        """The first place, nearest to the origin, from which all work can be done; else the best one."""
+        """The first place, nearest to the origin, from which all work can be done; else the best one.
+
+        Postures in which links overlap count only if there are not enough others: collision shapes of many files are
+        hulls that overlap where the links themselves do not.
+        """
         best = None
-        for yaw_deg in YAWS_DEG:
+        for yaw_deg, self._overlaps in product(YAWS_DEG, (False, True)):
             for place in MOUNTS_M:
                 # The model may have its base away from its origin.
                 x, y, z = np.round(place - _about_z(np.deg2rad(yaw_deg)) @ self._base_m, 4)
                 mount = self._evaluate((float(x), float(y), float(z)), yaw_deg)
                 if mount.home_rad is not None and mount.reachable == 1:
                     return mount
-                if best is None or _rank(mount) > _rank(best):
+                if best is None or mount.rank > best.rank:
                     best = mount
             assert best is not None
-            if best.reachable > 0.8:
+            if best.reachable >= ENOUGH:
                 break
         assert best is not None
         return best
 
     def _evaluate(self, position: tuple[float, float, float], yaw_deg: float) -> Mount:
-        best = Mount(position, yaw_deg, 0.0, None)
+        best = Mount(position, yaw_deg, 0.0, None, self._overlaps)
         for point in HOMES_M:
             for home in self._homes(point, position, yaw_deg):
                 work = self._solve(*self._work(home[1]), position, yaw_deg, home[0])
                 clear = [self._lowest_m(rad) + position[2] > CLEAR_M for rad in work.rad]
                 share = float((work.reachable & clear).mean())
                 if best.home_rad is None or share > best.reachable:
-                    best = Mount(position, yaw_deg, share, home[0])
+                    best = Mount(position, yaw_deg, share, home[0], self._overlaps)
                 if share == 1:
                     return best
         return best
@@ -127,13 +140,9 @@ class MountFinder:
         to_base = _about_z(-np.deg2rad(yaw_deg))
         return solve_poses(
             self._model, self._joints, self._site, (points - position) @ to_base.T, to_base @ rotations, start,
-            restarts=0, free_roll=self._five_axes, position_tolerance_m=0.003,
+            restarts=0, free_roll=self._five_axes, position_tolerance_m=0.003, avoid_self_collision=not self._overlaps,
             rotation_tolerance_rad=0.15 if self._five_axes else 0.02,
         )  # fmt: skip
-
-
-def _rank(mount: Mount) -> tuple[bool, float]:
-    return mount.home_rad is not None, mount.reachable
 
 
 def _about_z(angle: float) -> np.ndarray:
