@@ -57,6 +57,20 @@ def test_a_package_that_cannot_be_imported_is_an_error_with_its_cause(install):
         load()
 
 
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [("from twinloop.twin.skills import grap", "grasp"), ("from twinloop.twin.relations import insid", "inside")],
+)
+def test_an_unknown_skill_or_relation_is_named_with_file_line_and_the_nearest_name(install, line: str, meant: str):
+    install(f"bad-{meant}", {"twinloop.tasks": {"mine": f"bad_{meant}:MINE"}}, f"\n{line}\nMINE = 1")
+    with pytest.raises(PluginError) as raised:
+        load("twinloop.tasks")
+    message = str(raised.value)
+    for word in (f"bad-{meant} 2.1: entry point 'mine'", f"bad_{meant}.py:2", f"did you mean {meant}", "Fix or"):
+        assert word in message, message
+    assert "\n" not in message
+
+
 def test_a_name_that_is_built_in_is_refused(install):
     install("takes-name", {"twinloop.robots": {"franka_panda": "takes_name:ARM"}}, "ARM = 'an arm'")
     with pytest.raises(PluginError, match="'franka_panda' is already taken by Twinloop itself"):

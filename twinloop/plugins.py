@@ -10,12 +10,16 @@ from that of its entry point, and a name that is already taken. Nothing is skipp
 loaded is an error, because the data of a run would depend on it.
 """
 
+import re
+import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Literal, get_args
 
-from twinloop.errors import PluginError
+from twinloop.errors import PluginError, nearest
 
 Group = Literal[
     "twinloop.robots",
@@ -110,8 +114,31 @@ def _load(group: Group, point: EntryPoint) -> Any:
     except Exception as error:  # whatever a foreign module raises while it is imported
         problem = f"{type(error).__name__}: {error}"
         raise PluginError(
-            f"{_label(group, point)}: cannot be loaded: {problem}. Fix or uninstall the package"
+            f"{_label(group, point)}: cannot be loaded: {_line(error)}{problem}{_known_names(error)}. "
+            "Fix or uninstall the package"
         ) from error
+
+
+def _line(error: Exception) -> str:
+    """File and line of the package at which it failed; "" if it was not reached."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_foreign(frame.filename)]
+    return f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
+
+
+def _is_foreign(filename: str) -> bool:
+    return not filename.startswith("<") and Path(__file__).parent not in Path(filename).parents and all(
+        f"{sep}importlib{sep}" not in filename for sep in ("/", "\\")
+    )  # fmt: skip
+
+
+def _known_names(error: Exception) -> str:
+    """The nearest names, if the package imports a skill, relation or other name that its module does not have."""
+    missing = re.search(r"cannot import name '(\w+)'", str(error)) if isinstance(error, ImportError) else None
+    module = sys.modules.get(getattr(error, "name", None) or "")
+    if missing is None or module is None:
+        return ""
+    known = [name for name in vars(module) if not name.startswith("_")]
+    return f"; {nearest(missing[1], known)}"
 
 
 def _label(group: Group, point: EntryPoint) -> str:

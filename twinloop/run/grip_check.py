@@ -1,6 +1,7 @@
 """Check before a run that the gripper can close on the things that a task grasps."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -45,6 +46,10 @@ def refuse_ungrippable(section: Section, scene: SceneConfig) -> None:
     for task in (one.world for one in scene.of_tasks().values()) if given else ():
         for thing in gripped_things(task):
             opening = opening_m(scene.robot)
+            fitted = scene.robot.widest_grip_m
+            if fitted is not None and thing.name not in scene.things and scene.object is None:
+                # The task's own things are made small enough when the cell is assembled.
+                thing = replace(thing, object=thing.object.narrowed(fitted))
             widths = _widths_m(thing, opening)
             narrowest = float(widths.min(initial=np.inf))
             if narrowest < opening + SLACK_M:

@@ -9,6 +9,7 @@ from twinloop.randomize.servo import SERVO
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
 from twinloop.simulate.drives.nominal import complete_drive, kind_for, refuse_unknown
+from twinloop.simulate.start_check import refuse_overlapping_start
 from twinloop.twin.assemble import assemble
 from twinloop.twin.compose import PREFIX, Features, features_of
 from twinloop.twin.robot_drive import RobotDrive
@@ -47,6 +48,7 @@ def _compile(config: RunConfig) -> Twin:
         features=features,
         layout=scene.layout,
     )
+    refuse_overlapping_start(twin, tuple(scene.things))
     refuse_blocked(twin, config.cameras)
     return replace(twin, drive=_drive_of(config, twin))
 

@@ -43,6 +43,10 @@ class MjcfRobot:
         None, low=0.01, high=10, unit="m", help="horizontal reach of the tool from the base",
         otherwise="measured over the joint ranges",
     )  # fmt: skip
+    widest_grip_m: float | None = number(
+        None, low=0.002, high=1, unit="m", help="things of tasks are made so small that they fit between the fingers",
+        otherwise="things have the sizes that tasks give",
+    )  # fmt: skip
     mount_m: tuple[float, float, float] = numbers(
         (0.0, 0.0, 0.0), low=-2, high=2, count=3, unit="m",
         help="where the base stands; objects lie about 0.5 m in front of the origin",
@@ -142,6 +146,7 @@ class MjcfRobot:
             velocity_limits_rad_s=self._velocity_limits_rad_s(model, joints, actuators),
             torque_limits_nm=tuple(map(float, torques)),
             reach_m=self.reach_m or measure.reach_m(model, joints, site),
+            widest_grip_m=self.widest_grip_m,
             mount_m=self.mount_m,
             source=self.path.name,
             model_digest=digest,

@@ -31,10 +31,20 @@ def opening_m(robot: Robot) -> float:
     site = data.site(robot.tool_site)
     tool, closing = np.array(site.xpos), np.array(site.xmat).reshape(3, 3)[:, 1]
     left, right = ids(body, *gripper.finger_bodies)
-    pads = measure.pads(model, (left, right), tool, data)
-    if len(pads) != 2:
+    width_m = between_fingers_m(model, data, (left, right), tool, closing)
+    if width_m is None:
         raise ModelError(f"robot {robot.name}: a finger has no geom with contacts; its gripper cannot hold anything")
-    sides = [_distance_m(model, data, (left, right), tool, sign * closing) for sign in (1, -1)]
+    return width_m
+
+
+def between_fingers_m(
+    model: mujoco.MjModel, data: mujoco.MjData, fingers: tuple[int, int], tool: np.ndarray, closing: np.ndarray
+) -> float | None:
+    """Distance between two finger bodies along the closing direction through a point; None if one touches nothing."""
+    pads = measure.pads(model, fingers, tool, data)
+    if len(pads) != 2:
+        return None
+    sides = [_distance_m(model, data, fingers, tool, sign * closing) for sign in (1, -1)]
     if max(sides) < 0:
         return float(mujoco.mj_geomDistance(model, data, *pads, measure.FARTHEST_M, None))
     # A jaw that swings aside leaves at least as much room as the other one.

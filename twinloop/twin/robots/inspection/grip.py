@@ -17,6 +17,7 @@ from twinloop.twin.robots.inspection.fingers import (
 )
 from twinloop.twin.robots.inspection.roles import JointRoles
 from twinloop.twin.robots.mjcf import MjcfRobot
+from twinloop.twin.robots.opening import between_fingers_m
 
 MIN_GRIP_N = 20.0
 MOST_SCALE = 100.0
@@ -167,9 +168,10 @@ class Grip:
 
     def width_m(self, tool: ToolPose) -> float:
         """Distance between the pads of the open gripper."""
-        point = self.opened.xpos[self._hand] + self.opened.xmat[self._hand].reshape(3, 3) @ tool.offset_m
-        pads = measure.pads(self._model, self._fingers, point, self.opened)
-        return float(mujoco.mj_geomDistance(self._model, self.opened, *pads, measure.FARTHEST_M, None))
+        to_world = self.opened.xmat[self._hand].reshape(3, 3)
+        point = self.opened.xpos[self._hand] + to_world @ tool.offset_m
+        closing = to_world @ tool.rotation[:, 1]
+        return between_fingers_m(self._model, self.opened, self._fingers, point, closing) or 0.0
 
     def force_n(self, grasping: mujoco.MjData) -> float:
         """Force with which the closing fingers press on an object between them, by virtual work."""

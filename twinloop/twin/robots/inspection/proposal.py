@@ -26,6 +26,7 @@ GRAVITY_RESERVE = 3.0
 MIN_TORQUE_SHARE, MIN_TORQUE_NM = 0.1, 2.0
 MOST_SAG_RAD = 0.005
 OBJECT_M, OBJECT_WIDTH_M = 0.05, 0.042
+FITTED = 0.8  # width of things that fit, as a share of the opening
 WIDE_M, OPEN_M = 0.11, 0.09  # a jaw that opens wider is not opened fully
 
 
@@ -210,9 +211,8 @@ class _Inspection:
         gripper = replace(mapping.gripper, gain_scale=scale)
         width_m = grip.width_m(tool)
         if width_m < OBJECT_WIDTH_M:
-            self.notes.append(
-                f"the fingers open {1000 * width_m:.0f} mm only; choose an object that fits (default: 40 mm)"
-            )
+            self.notes.append(f"the fingers open {1000 * width_m:.0f} mm only; things of tasks are made to fit")
+            mapping = replace(mapping, widest_grip_m=round(max(FITTED * width_m, 0.002), 3))
         opened = grip.with_gap(OPEN_M) if grip.stroke_m > WIDE_M else grip.opened
         gripper = replace(gripper, open=round(grip.opening(opened), 4), closed=round(grip.opening(grip.closed), 4))
         return replace(mapping, tool_frame=frame, gripper=gripper)

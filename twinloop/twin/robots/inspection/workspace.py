@@ -19,7 +19,7 @@ DOWN = np.diag([1.0, -1.0, -1.0])
 STARTS, HOMES = 8, 3
 WANTED_MARGIN_RAD, WANTED_HEIGHT_M = 0.6, 0.6
 CLEAR_M = 0.03
-ENOUGH = 0.85  # share of reachable poses at which the search stops
+ENOUGH = 0.8  # share of reachable poses at which the search stops
 
 
 @dataclass(frozen=True)

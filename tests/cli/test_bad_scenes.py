@@ -1,0 +1,47 @@
+"""Mistakes in a scene, as a user meets them: one message with file, key and remedy, exit code 2, nothing written."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.twin.small_robots import urdf_arm
+from twinloop.cli import main
+
+CUBE_OBJ = "\n".join(
+    [f"v {x} {y} {z}" for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    + ["f 1 2 4 3", "f 5 7 8 6", "f 1 5 6 2", "f 3 4 8 7", "f 1 3 7 5", "f 2 6 8 4"]
+)
+OPEN_OBJ = CUBE_OBJ.rpartition("\n")[0]
+URDF = "arm_joints: [shoulder], gripper: {joints: [left], fingers: [a, b]}, home: [0]"
+UNKNOWN_ROW = "randomization: {physics: {red_cub.object_mass_kg: [0.1, 0.2]}}"
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ("scene: {task: stak}", ["scene.task", "stack"]),
+        ("scene: {robot: so100}", ["scene.robot", "so101"]),
+        ("scene: {things: {mug: {kind: cub}}}", ["scene.things.mug.kind", "cube"]),
+        (f"{UNKNOWN_ROW}\nscene: {{task: stack}}", ["red_cub", "red_cube"]),
+        ("scene: {things: {object: {mesh: big.obj, scale: 100}}}", ["scene.things.object", "big.obj", "scale"]),
+        ("scene: {things: {object: {mesh: open.obj, scale: 0.04}}}", ["scene.things.object", "open.obj", "not closed"]),
+        ("scene: {things: {object: {mesh: big.obj, scale: 0.2}}}", ["scene.things.object", "gripper", "smaller scale"]),
+        (f"scene: {{robot: {{urdf: arm.urdf, {URDF}}}}}", ["arm.urdf", "forearm.stl", "missing", "--package"]),
+        (f"scene: {{robot: {{urdf: other.urdf, {URDF}}}}}", ["other.urdf", "package 'nobody'", "{nobody: DIR}"]),
+    ],
+)  # fmt: skip
+def test_a_mistake_gives_one_message_and_writes_nothing(
+    config: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "cell.yaml").write_text(config + "\n")
+    (tmp_path / "big.obj").write_text(CUBE_OBJ)
+    (tmp_path / "open.obj").write_text(OPEN_OBJ)
+    (tmp_path / "arm.urdf").write_text(urdf_arm(fingers=True, mesh="forearm.stl"))
+    (tmp_path / "other.urdf").write_text(urdf_arm(fingers=True, mesh="package://nobody/forearm.stl"))
+    before = sorted(tmp_path.iterdir())
+    code = main(["generate", str(tmp_path / "cell.yaml"), "--episodes", "4", "--out", str(tmp_path / "data")])
+    message = capsys.readouterr().err
+    assert code == 2
+    assert all(word in message for word in (*words, "cell.yaml")), message
+    assert message.count("twinloop:") == 1
+    assert sorted(tmp_path.iterdir()) == before
