@@ -52,7 +52,7 @@ def peak(episodes: int) -> tuple[float, float]:
         driver = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         highest, first_shard_s = 0.0, float("nan")
         while driver.poll() is None:
-            highest = max(highest, sum(_pss_mib(pid) for pid in _family(driver.pid)))
+            highest = max(highest, processes_mib(driver.pid))
             manifest = out / "manifest.jsonl"
             if first_shard_s != first_shard_s and manifest.is_file() and manifest.stat().st_size:
                 first_shard_s = time.perf_counter() - began
@@ -61,6 +61,11 @@ def peak(episodes: int) -> tuple[float, float]:
             raise SystemExit(driver.returncode)
         print(f"{episodes} episodes: {highest:.0f} MiB peak", file=sys.stderr, flush=True)
         return highest, first_shard_s
+
+
+def processes_mib(pid: int) -> float:
+    """Memory of a process and all its descendants."""
+    return sum(_pss_mib(member) for member in _family(pid))
 
 
 def _family(pid: int) -> list[int]:

@@ -19,13 +19,13 @@ UNKNOWN_ROW = "randomization: {physics: {red_cub.object_mass_kg: [0.1, 0.2]}}"
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ("scene: {task: stak}", ["scene.task", "stack"]),
-        ("scene: {robot: so100}", ["scene.robot", "so101"]),
-        ("scene: {things: {mug: {kind: cub}}}", ["scene.things.mug.kind", "cube"]),
-        (f"{UNKNOWN_ROW}\nscene: {{task: stack}}", ["red_cub", "red_cube"]),
-        ("scene: {things: {object: {mesh: big.obj, scale: 100}}}", ["scene.things.object", "big.obj", "scale"]),
-        ("scene: {things: {object: {mesh: open.obj, scale: 0.04}}}", ["scene.things.object", "open.obj", "not closed"]),
-        ("scene: {things: {object: {mesh: big.obj, scale: 0.2}}}", ["scene.things.object", "gripper", "smaller scale"]),
+        ("scene: {task: stak}", ["cell.yaml:", "scene.task", "stack"]),
+        ("scene: {robot: so100}", ["cell.yaml:", "scene.robot", "so101"]),
+        ("scene: {things: {mug: {kind: cub}}}", ["cell.yaml:", "scene.things.mug.kind", "cube"]),
+        (f"{UNKNOWN_ROW}\nscene: {{task: stack}}", ["cell.yaml:", "red_cub", "red_cube"]),
+        ("scene: {things: {object: {mesh: big.obj, scale: 100}}}", ["cell.yaml:", "things.object", "big.obj"]),
+        ("scene: {things: {object: {mesh: open.obj, scale: 0.04}}}", ["things.object", "open.obj", "not closed"]),
+        ("scene: {things: {object: {mesh: big.obj, scale: 0.2}}}", ["cell.yaml:", "gripper", "smaller scale"]),
         (f"scene: {{robot: {{urdf: arm.urdf, {URDF}}}}}", ["arm.urdf", "forearm.stl", "missing", "--package"]),
         (f"scene: {{robot: {{urdf: other.urdf, {URDF}}}}}", ["other.urdf", "package 'nobody'", "{nobody: DIR}"]),
     ],
@@ -42,6 +42,6 @@ def test_a_mistake_gives_one_message_and_writes_nothing(
     code = main(["generate", str(tmp_path / "cell.yaml"), "--episodes", "4", "--out", str(tmp_path / "data")])
     message = capsys.readouterr().err
     assert code == 2
-    assert all(word in message for word in (*words, "cell.yaml")), message
+    assert all(word in message for word in words), message
     assert message.count("twinloop:") == 1
     assert sorted(tmp_path.iterdir()) == before

@@ -59,6 +59,13 @@ class Demonstrator:
                 f"{description.id}: has robot {description.robot}, for which there is no scripted "
                 f"demonstrator; {nearest(description.robot, known)}"
             )
+        arms = [arm.name for arm in known[description.robot].arms]
+        if len(arms) > 1:
+            raise RobotError(
+                f"{description.id}: {description.robot} has {len(arms)} arms ({', '.join(arms)}); the scripted "
+                "demonstrator reads one. Record with your own teleoperation and `twinloop ingest`, or use "
+                "`twinloop generate`, which simulates both arms"
+            )
         self._robot, self._task, self._config, self._seed = known[description.robot], task, config, seed
         self._rate_hz = round(description.rate_hz)
         self._imperfection, self._human = imperfection, None

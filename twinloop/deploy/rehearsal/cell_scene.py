@@ -47,6 +47,11 @@ def scene_of(words: Mapping[str, str], *, where: str) -> CellScene:
             _named("robot", words.get("robot", PANDA), robots(), where),
             _named("task", words.get("task", PICK_AND_PLACE), tasks(), where),
         )
+    if len(scene.robot.arms) > 1:
+        raise UsageError(
+            f"{where}: robot {scene.robot.name} has {len(scene.robot.arms)} arms, which rehearsal cells cannot simulate; "
+            "choose a robot with one arm, or `twin:CONFIG`, which has both"
+        )
     soft = [thing.name for thing in scene.task.things if thing.object.cloth]
     if soft:
         raise UsageError(
