@@ -62,3 +62,9 @@ def test_a_run_counts_them_and_may_consist_of_them(tmp_path: Path):
     dataset = generate(file, tmp_path / "dataset", workers=1)
     assert dataset.attempts()["verdict"].to_pylist() == ["unreachable"] * 6
     assert dataset.frame_count == 0
+
+
+def test_draws_of_two_arms_are_tested_with_both():
+    text = "scene: {robot: dual_panda, task: hand_to_hand}\n"
+    pair = config_from_text(text, name="cell.yaml", folder=Path())
+    assert not unreachable_poses(twin_of(pair), pair.sampler(seed=1).draw(0, 4)).any()

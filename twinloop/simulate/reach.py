@@ -16,7 +16,7 @@ from twinloop.twin.kinematics import solve_poses
 from twinloop.twin.rotation import pointing_down
 from twinloop.twin.scene import Start
 from twinloop.twin.soft import axes_of
-from twinloop.twin.twin import Twin
+from twinloop.twin.twin import ArmIndex, Twin
 
 GRIP_M, ZONE_M = 0.02, 0.12
 """How far the tool may stay away from the centre of a thing, and a thing from the middle of its zone. The scripted
@@ -85,9 +85,13 @@ def _largest_offset_m(twin: Twin, name: str) -> float:
 
 
 def _reachable(twin: Twin, key: _KeyPoses) -> np.ndarray:
-    """(n,) whether the tool can reach a pose."""
+    """(n,) whether the tool of any arm can reach a pose."""
+    return np.logical_or.reduce([_reachable_by(twin, arm, key) for arm in twin.arms])
+
+
+def _reachable_by(twin: Twin, arm: ArmIndex, key: _KeyPoses) -> np.ndarray:
     out = np.zeros(len(key.positions), bool)
-    full = len(twin.arm_joints) >= FULL_POSE_JOINTS
+    full = len(arm.joints) >= FULL_POSE_JOINTS
     for down in (False, True):
         rows = np.flatnonzero((key.down & full) == down)
         if not len(rows):
@@ -95,11 +99,11 @@ def _reachable(twin: Twin, key: _KeyPoses) -> np.ndarray:
         yaw = np.arctan2(key.positions[rows, 1], key.positions[rows, 0])
         solutions = solve_poses(
             twin.model,
-            twin.arm_joints,
-            twin.tool_site,
+            arm.joints,
+            arm.tool_site,
             key.positions[rows],
             pointing_down(yaw) if down else None,
-            np.array(twin.robot.home_rad),
+            np.array(twin.robot.home_rad[arm.columns]),
             free_roll=down,
             avoid_self_collision=False,
             position_tolerance_m=key.tolerance_m,

@@ -75,6 +75,7 @@ UR5E_2F85 = Robot(
     arm_joints=tuple(link.joint for link in LINKS),
     arm_actuators=tuple(link.joint for link in LINKS),
     gripper=ROBOTIQ_2F85.record,
+    closed_tips_m=(0.0, 0.0, 0.013),  # fingers on a linkage reach farther when they are closed
     tool_site="tool",
     home_rad=(-0.2814, -1.6408, 1.567, -1.497, -1.5708, 1.2894),
     velocity_limits_rad_s=tuple(link.velocity_rad_s for link in LINKS),

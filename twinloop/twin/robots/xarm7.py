@@ -88,6 +88,7 @@ XARM7 = Robot(
     arm_joints=tuple(link.joint for link in LINKS),
     arm_actuators=tuple(link.joint for link in LINKS),
     gripper=XARM_GRIPPER.record,
+    closed_tips_m=(0.0, 0.0, 0.01),  # fingers on a linkage reach farther when they are closed
     tool_site="tool",
     home_rad=(0.0, -0.1321, 0.0, 1.275, 0.0, 1.4071, 0.0),
     velocity_limits_rad_s=tuple(link.velocity_rad_s for link in LINKS),

@@ -15,14 +15,19 @@ def place(
     words: str = "",
     speed_m_s: float = 0.2,
     tolerance_m: float = 0.006,
+    stalls_s: float = 0.0,
     longest_s: float = 4.0,
     retreat_m: float = 0.1,
 ) -> tuple[Phase, ...]:
-    """Lower a thing to `height_m` above where it rests, open the fingers, and move up."""
+    """Lower a thing to `height_m` above where it rests, open the fingers, and move up.
+
+    Args:
+        stalls_s: let go after this time where the hand is blocked, for a thing that may drop; 0 for never.
+    """
     words = words or f"place the {{{thing}}} on the {{{on.partition('.')[0]}}}"
     return (
         Phase("place", resting_at(thing, on, height_m, offset_m, aligned=aligned), words, thing=thing, anchor=on,
               moves=thing, gripper="closed", carrying=thing, turns=aligned, speed_m_s=speed_m_s,
-              tolerance_m=tolerance_m, stalls_s=min(2.5, 0.6 * longest_s), longest_s=longest_s),
+              tolerance_m=tolerance_m, stalls_s=stalls_s, longest_s=longest_s),
         *retreat(thing, by_m=retreat_m, words=words),
     )  # fmt: skip

@@ -39,7 +39,7 @@ PUT_IN_DRAWER = Task(
         *grasp("object"),
         *lift("object"),
         *carry("object", to="drawer.inside", height_m=0.12, offset_m=(-0.04, 0.0, 0.0), words=INTO),
-        *place("object", on="drawer.inside", height_m=0.02, offset_m=(-0.04, 0.0, 0.0), words=INTO,
+        *place("object", on="drawer.inside", height_m=0.02, offset_m=(-0.04, 0.0, 0.0), words=INTO, stalls_s=2.5,
                tolerance_m=0.012, retreat_m=0.12),
         *close_it(),
     ),
