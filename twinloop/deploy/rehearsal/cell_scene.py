@@ -49,8 +49,8 @@ def scene_of(words: Mapping[str, str], *, where: str) -> CellScene:
         )
     if len(scene.robot.arms) > 1:
         raise UsageError(
-            f"{where}: robot {scene.robot.name} has {len(scene.robot.arms)} arms, which rehearsal cells cannot simulate; "
-            "choose a robot with one arm, or `twin:CONFIG`, which has both"
+            f"{where}: robot {scene.robot.name} has {len(scene.robot.arms)} arms, which rehearsal cells cannot "
+            "simulate; choose a robot with one arm, or `twin:CONFIG`, which has both"
         )
     soft = [thing.name for thing in scene.task.things if thing.object.cloth]
     if soft:
