@@ -120,6 +120,16 @@ def gpu_page() -> str:
     return _filled(_with_figures(_template("gpu"), "engines", measured), values)
 
 
+def reinforcement_page(terms: str) -> str:
+    measured = _results("rl")
+    values = {
+        "TERMS": terms,
+        "RATIOS": ", ".join(f"{ratio:.2f}" for ratio in measured["cpu_ratios"]),
+        "UPDATE": f"{measured['ppo_update_cpu_share']:.0%}",
+    }
+    return _filled(_with_figures(_template("reinforcement"), "rl", measured), values)
+
+
 def _template(name: str) -> str:
     return (DOCS / f"{name}.md.in").read_text(encoding="utf-8")
 

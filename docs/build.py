@@ -42,6 +42,7 @@ PAGES = {
         reference.truths_table(), reference.keys_table(CellFile), reference.effects_table()
     ),
     "gpu.md": benchmarks.gpu_page,
+    "reinforcement.md": lambda: benchmarks.reinforcement_page(reference.terms_table()),
     "learning.md": lambda: benchmarks.learning_page(module("learning_tables")),
     "worth.md": lambda: benchmarks.worth_page(module("worth_tables")),
     "tasks.md": lambda: benchmarks.tasks_page(module("task_tables")),

@@ -14,6 +14,8 @@ from twinloop.dataset.columns import EPISODE_COLUMNS
 from twinloop.deploy.lerobot.config_file import LerobotConfig
 from twinloop.deploy.rehearsal.effects import EFFECTS
 from twinloop.deploy.rehearsal.truth import TRUTHS
+from twinloop.environments.arm import REWARDS
+from twinloop.environments.table import BUILTIN as BUILTIN_TERMS
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
 from twinloop.run.config import RunConfig, config_from_text
@@ -158,6 +160,18 @@ def robots_page() -> str:
     page = (DOCS / "robots.md.in").read_text(encoding="utf-8")
     page = page.replace("{TABLE}", "\n".join(lines)).replace("{GRIPPERS}", ", ".join(f"`{name}`" for name in GRIPPERS))
     return page.replace("{KEYS}", keys_table(MjcfRobot))
+
+
+def terms_table() -> str:
+    """The terms of environments, and the default weights of arms."""
+    lines = ["| term | kind | robots | unit | default weight (arm) | meaning |", "|---|---|---|---|---|---|"]
+    weights = {name: f"{weight:g}" for name, weight in REWARDS.items()}
+    for term in BUILTIN_TERMS:
+        robots = ", ".join(term.robots) or "all"
+        weight = weights.get(term.name, "") if term.kind == "reward" and term.robots != ("legs",) else ""
+        meaning = term.help.replace("|", "\\|")
+        lines.append(f"| `{term.name}` | {term.kind} | {robots} | {term.unit} | {weight} | {meaning} |")
+    return "\n".join(lines)
 
 
 def extending_page() -> str:

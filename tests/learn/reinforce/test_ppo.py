@@ -17,10 +17,14 @@ from twinloop.gate.rollouts import acted
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.checkpoint import load, load_runtime
 from twinloop.learn.chunks import ActingConfig
+from twinloop.learn.policies.mlp import MlpPolicy
 from twinloop.learn.reinforce.actor_model import split_inputs
 from twinloop.learn.reinforce.config import ReinforceConfig
+from twinloop.learn.reinforce.fresh_policy import space_of_env
+from twinloop.learn.reinforce.ppo import PpoTraining
 from twinloop.learn.reinforce.record import IterationRecord
 from twinloop.learn.reinforce.start import reinforce
+from twinloop.learn.scales import blank_scales
 from twinloop.run.twin import twin_of
 
 SMALL = ReinforceConfig(iterations=4, num_envs=4, steps=6, width=16, depth=1, save_every=2, epochs=2, mini_batches=2)
@@ -116,6 +120,29 @@ def test_fine_tuning_starts_from_a_policy_and_keeps_it_on_a_leash(trained: Path,
     assert card.weights != parent.card.weights
     assert abs(result.curve[0].figures["divergence"]) < 1e-5  # it has not moved yet
     assert result.curve[1].figures["divergence"] != 0
+
+
+def test_fine_tuning_moves_whole_chunks_and_keeps_their_shape():
+    env = vector_env(config_of(SHORT), num_envs=4, seed=0, threads=1)
+    space, scale = space_of_env(env), env.robot.scale
+    rows = [scale.centre.tolist()] * 4, [scale.span.tolist()] * 4
+    scales = replace(blank_scales(space, 4), relative=scale.relative.tolist(), action=rows)
+    policy = MlpPolicy(space, scales, horizon=4, executed=3, width=16, depth=1)
+    seen = {"policy": torch.randn(5, len(env.layout))}
+    training = PpoTraining(env, policy, replace(SMALL, noise=0.1, leash=0.1), started=True)
+    before = training.model.chunk(seen).detach()
+    for _ in range(2):
+        training.iterate()
+    change = training.model.chunk(seen).detach() - before
+    assert change.abs().max() > 1e-4
+    assert torch.allclose(change, change[:, :1], atol=1e-5)
+
+
+def test_at_first_only_the_critic_learns(trained: Path, tmp_path: Path):
+    parent = load(trained)
+    config = replace(SMALL, iterations=2, leash=0.1, noise=0.1, critic_first=2)
+    result = reinforce(config_of(SHORT), tmp_path / "tuned", config, parent=parent, threads=1)
+    assert result.checkpoint.card.weights == parent.card.weights
 
 
 def test_early_stop(tmp_path: Path):

@@ -63,8 +63,9 @@ class ReinforceConfig:
 def tuning_config() -> ReinforceConfig:
     """The defaults for improving a trained policy: small steps, little noise and a leash."""
     return ReinforceConfig(
-        num_envs=64, steps=16, learning_rate=1e-4, entropy=0.0, noise=0.1, desired_kl=0.01, leash=0.01, gamma=0.998
-    )
+        num_envs=64, steps=16, learning_rate=1e-4, entropy=0.0, noise=0.05, desired_kl=0.005, leash=0.05,
+        critic_first=3, epochs=4, mini_batches=2, gamma=0.998,
+    )  # fmt: skip
 
 
 def sac_config() -> ReinforceConfig:

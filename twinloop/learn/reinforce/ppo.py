@@ -88,6 +88,7 @@ class PpoTraining:
             lam=config.lam, entropy_coef=config.entropy, learning_rate=config.learning_rate,
             desired_kl=config.desired_kl, device=device,
         )  # fmt: skip
+        self._last_layer_only = started and policy.executed > 1
         if started and config.leash:
             self.algorithm.reference = copy.deepcopy(self.model).requires_grad_(False)
             self.algorithm.leash = config.leash
@@ -115,6 +116,8 @@ class PpoTraining:
         algorithm.train_mode()
         algorithm.divergence = 0.0
         self.model.requires_grad_(self._iterations >= self.config.critic_first)
+        if self._last_layer_only:
+            _freeze_trunk(self.policy)
         self._iterations += 1
         with torch.no_grad():
             for _ in range(self.config.steps):
@@ -156,3 +159,13 @@ class PpoTraining:
         self.env.env.restore({name: value.numpy() for name, value in part_of(state, "env").items()})
         self._obs = self.env.get_observations()
         seed_all(state)
+
+
+def _freeze_trunk(policy: MlpPolicy) -> None:
+    """Train the last layer only.
+
+    The leash sees the mean of a chunk. The last layer moves all actions of a chunk alike, so the shape of chunks stays
+    as it was cloned; other layers would change it unseen.
+    """
+    for name, parameter in policy.named_parameters():
+        parameter.requires_grad_(parameter.requires_grad and name.startswith("leave."))
