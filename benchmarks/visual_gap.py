@@ -16,6 +16,7 @@ on the 50 demonstrations alone. Physics rows vary alike in all arms.
 Parts, in order; each is skipped if its result is in DIR, so a stopped study continues with the same command:
     collect    demonstrations in the cell (scenes 0 to 49 train, 50 to 54 give the frames)
     fit        ranges from 20 frames
+    distance   MMD between images of the cell (scenes 0 to 49) and of the twin of each arm; needs no policy
     generate   one dataset for each arm
     train      one policy for each arm
     finetune   from each policy, with 10, 25 and 50 demonstrations
@@ -36,9 +37,9 @@ from typing import Any
 
 ARMS = ("off", "seed", "realistic", "fitted")
 DEMOS = (10, 25, 50)
-PARTS = ("collect", "fit", "generate", "train", "finetune", "deploy", "table")
+PARTS = ("collect", "fit", "distance", "generate", "train", "finetune", "deploy", "table")
 FIGURE_SCENES, WORK_SCENES = 1000, 900
-FRAMES = 20
+FRAMES, DISTANCE_SEED = 20, 300
 INPUTS = "observation.images.front,observation.images.hand,observation.state"
 CELL = "rehearsal:nominal,seed=41"
 CAMERAS = """\
@@ -71,9 +72,10 @@ class Sizes:
     finetune_steps: int = 1000
     trials: int = 100
     demonstrations: int = 50
+    scenes: int = 48
 
 
-QUICK = Sizes(episodes=8, steps=4, finetune_steps=2, trials=2, demonstrations=3)
+QUICK = Sizes(episodes=8, steps=4, finetune_steps=2, trials=2, demonstrations=3, scenes=24)
 
 
 def twinloop(*words: object) -> dict[str, Any]:
@@ -166,6 +168,19 @@ class Study:
             )  # fmt: skip
         self._write_config("fitted")
 
+    def distance(self, arm: str) -> None:
+        """How far the images of the cell are from those of the twin, for each camera."""
+
+        def measure() -> dict[str, Any]:
+            from twinloop.diagnose.runlog_pictures import diagnose_pictures
+            from twinloop.run.config import load_config
+
+            config = load_config(self.config(arm))
+            results = diagnose_pictures([self.work / "real"], config, seed=DISTANCE_SEED, scenes=self.sizes.scenes)
+            return {result.gap.camera: result.to_json() for result in results}
+
+        self._kept(f"distance-{arm}", measure)
+
     def generate(self, arm: str) -> None:
         self._kept(
             f"generate-{arm}",
@@ -209,11 +224,21 @@ class Study:
             tally = json.loads(path.read_text())
             success = tally["tallies"][0]["success"] if "tallies" in tally else tally.get("success", {})
             rows.append({"policy": path.stem.removeprefix("deploy-").removesuffix(f"-{self.scenes}"), **success})
-        result = {"cell": self.cell, "scenes_from": self.scenes, "policy": self.policy, "rows": rows}
+        distances = {
+            path.stem.removeprefix("distance-"): json.loads(path.read_text())
+            for path in sorted((self.work / "done").glob("distance-*.json"))
+        }
+        result = {
+            "cell": self.cell, "scenes_from": self.scenes, "policy": self.policy, "rows": rows, "distances": distances,
+        }  # fmt: skip
         if out is not None:
             out.write_text(json.dumps(result, indent=1) + "\n")
         for row in rows:
             print(f"{row['policy']:16} {row}")
+        for arm, cameras in distances.items():
+            for camera, gap in cameras.items():
+                low, high = gap["interval"]
+                print(f"{arm:10} {camera:26} MMD {gap['mmd']:.3f} [{low:.3f}, {high:.3f}], p {gap['p_value']:.3f}")
         return result
 
 
@@ -260,6 +285,8 @@ def main() -> None:
     if "fit" in args.part and "fitted" in args.arm:
         study.fit()
     for arm in simulated:
+        if "distance" in args.part:
+            study.distance(arm)
         if "generate" in args.part:
             study.generate(arm)
     for arm in args.arm:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twinloop.dashboard.charts import Bar, bars
 from twinloop.dashboard.charts.channels import quantity
@@ -12,14 +12,16 @@ from twinloop.dashboard.page import render_page, write_page
 from twinloop.dashboard.picture_gap import explanation_rows, gap_row, mismatch_strips
 from twinloop.dashboard.vega import BLUE, ORANGE, Chart
 from twinloop.diagnose.report import Evidence, GapFinding, GapReport, RowEstimate
-from twinloop.diagnose.runlog_pictures import PictureDiagnosis
+
+if TYPE_CHECKING:
+    from twinloop.diagnose.runlog_pictures import PictureDiagnosis
 
 
-def write_diagnosis_page(target: Path, report: GapReport, pictures: Sequence[PictureDiagnosis] = ()) -> Path:
+def write_diagnosis_page(target: Path, report: GapReport, pictures: "Sequence[PictureDiagnosis]" = ()) -> Path:
     return write_page(target, render_diagnosis(report, pictures))
 
 
-def render_diagnosis(report: GapReport, pictures: Sequence[PictureDiagnosis] = ()) -> str:
+def render_diagnosis(report: GapReport, pictures: "Sequence[PictureDiagnosis]" = ()) -> str:
     checkpoint = report.subject.get("checkpoint", "")
     unmodelled = report.unmodelled
     logs = [(f"runlog {log['path']}", log["digest"]) for log in report.subject.get("runlogs", ())]

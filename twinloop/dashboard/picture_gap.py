@@ -1,14 +1,17 @@
 """Parts of a page about images of two sources: their distance, the rows that explain it, and the worst mismatches."""
 
 import base64
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from twinloop.dashboard.formatting import interval, number, percent
 from twinloop.dashboard.images import png_bytes
 from twinloop.diagnose.picture_gap import PictureGap
-from twinloop.diagnose.picture_rows import PictureExplanation
 from twinloop.signals.picture_features import FAMILIES, reduced
+
+if TYPE_CHECKING:
+    from twinloop.diagnose.picture_rows import PictureExplanation
 
 SHOWN_PX = 192  # height of an image on the page
 MOST_ROWS = 10
@@ -22,7 +25,7 @@ def gap_row(gap: PictureGap) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def explanation_rows(explanation: PictureExplanation) -> list[tuple[str, ...]]:
+def explanation_rows(explanation: "PictureExplanation") -> list[tuple[str, ...]]:
     return [
         (row.column, f"{number(row.value)} {row.unit}".strip(), interval(row.low, row.high), number(row.nominal),
          percent(max(row.share, 0.0)), "yes" if row.is_clear else "no")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from twinloop.dataset.pictures import video_file
 from twinloop.dataset.review import takes
 from twinloop.dataset.video import read_frames
 from twinloop.diagnose.picture_gap import PictureGap, cropped, picture_gap, sample_pictures
-from twinloop.diagnose.picture_rows import PictureExplanation, explain_pictures
 from twinloop.errors import DatasetError
 from twinloop.observe.recording import PREFIX
 from twinloop.run.config import RunConfig
@@ -38,6 +37,9 @@ from twinloop.signals import (
 )
 from twinloop.signals.picture_features import Extractor, picture_features
 from twinloop.signals.response import Hold
+
+if TYPE_CHECKING:
+    from twinloop.diagnose.picture_rows import PictureExplanation
 
 MAX_EPISODES = 200
 MAX_RESPONSE_ROWS = 3000
@@ -107,7 +109,7 @@ class DatasetComparison:
     unmatched: Mapping[str, str]
     samples: Mapping[str, tuple[np.ndarray, np.ndarray]]
     gaps: tuple[PictureGap, ...] = ()
-    explanations: tuple[PictureExplanation, ...] = ()
+    explanations: "tuple[PictureExplanation, ...]" = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -180,6 +182,9 @@ def compare_datasets(
         camera = name.removeprefix(PREFIX)
         if twin is not None and camera in twin.cameras_or_default:
             own = twin.cameras_or_default[camera]
+            # Importing the renderer takes a second, and only an explanation needs it.
+            from twinloop.diagnose.picture_rows import explain_pictures
+
             theirs_images = cropped(images[1].pictures, own.height / own.width)
             explanations.append(explain_pictures(twin, camera, theirs_images, seed=seed, extractor=extractor))
     return DatasetComparison(
