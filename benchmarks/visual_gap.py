@@ -92,10 +92,14 @@ def visual_rows_of_realistic() -> str:
     rows = [
         row
         for row in TABLE
-        if row.group == "visual" and row.realistic and not row.pool and not row.words and row.chance is None
+        if row.group == "visual" and row.realistic and not row.words and row.chance is None
         and not row.builds and not row.name.startswith("depth_")
     ]  # fmt: skip
-    return "  visual:\n" + "".join(f"    {row.name}: [{row.sensible[0]:g}, {row.sensible[1]:g}]\n" for row in rows)
+    # A pool is given by its size.
+    ranges = {
+        row.name: f"{row.sensible[1]:g}" if row.pool else f"[{row.sensible[0]:g}, {row.sensible[1]:g}]" for row in rows
+    }
+    return "  visual:\n" + "".join(f"    {name}: {value}\n" for name, value in ranges.items())
 
 
 class Study:
