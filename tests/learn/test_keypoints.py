@@ -12,6 +12,7 @@ from twinloop.errors import CheckpointError, UsageError
 from twinloop.learn.backbone_weights import load_backbone
 from twinloop.learn.demonstrations import Demonstrations
 from twinloop.learn.free_labels import FreeLabels
+from twinloop.learn.frozen_features import use_frozen_features
 from twinloop.learn.mixture import Mixture, split
 from twinloop.learn.onnx import export_onnx
 from twinloop.learn.optimise import Optimisation, TrainConfig
@@ -21,6 +22,7 @@ from twinloop.learn.policies._keypoints import _pixel_loss
 from twinloop.learn.policy import Policy, tensors_of
 from twinloop.learn.scales import scales_of
 from twinloop.learn.tensors import write_tensors
+from twinloop.learn.training_job import TrainingJob, TrainingJobConfig
 from twinloop.observe.recording import Feature
 
 HORIZON = 2
@@ -61,7 +63,7 @@ def test_labels_teach_it_where_things_are_in_held_out_episodes(spots: Demonstrat
     learnt, held = split(spots, 0.2, seed=0)
     store = open_pictures([spots], 32, cache=tmp_path / "cache", workers=1)
     policy = policy_for(learnt, landmarks="spot", shift_px=2)
-    config = TrainConfig(steps=120, batch=32, learning_rate=3e-3, look_every=120)
+    config = TrainConfig(steps=90, batch=32, learning_rate=3e-3, look_every=90)
     optimisation = Optimisation(policy, config, seed=0)
     list(optimisation.run(Mixture([learnt], [1.0], store), None, trouble=tmp_path / "bad", on_step=lambda *_: None))
     (batch, *_) = Mixture([held], [1.0], store).sweep(64, HORIZON, most=64, seed=0)
@@ -103,3 +105,20 @@ def test_a_backbone_starts_from_another_checkpoint(spots: Demonstrations, tmp_pa
     blind = replace(spots, space=replace(spots.space, inputs=spots.space.vectors))
     with pytest.raises(UsageError, match="reads no images"):
         load_backbone(policy_for(blind), file)
+
+
+def test_features_of_a_frozen_encoder_stand_for_the_images(spots: Demonstrations, tmp_path: Path):
+    store = open_pictures([spots], 32, cache=tmp_path / "cache", workers=1)
+    policy, mixture = policy_for(spots, landmarks="spot").eval(), Mixture([spots], [1.0], store)
+    frames = [np.array([7, 0, spots.frames - 1, 100])]
+    job = TrainingJob(
+        TrainingJobConfig((), train=TrainConfig(frozen=("sight.encoder",))), (spots,), (1.0,), mixture, None
+    )
+    generator = torch.Generator().manual_seed(0)
+    seen = policy.loss(tensors_of(mixture.gather(frames, HORIZON)), generator=generator)
+    assert use_frozen_features(job, policy)
+    batch = mixture.gather(frames, HORIZON)
+    assert CAMERA not in batch.inputs
+    torch.testing.assert_close(policy.loss(tensors_of(batch), generator=generator), seen)
+    trained = TrainingJob(TrainingJobConfig(()), (spots,), (1.0,), mixture, None)
+    assert not use_frozen_features(trained, policy)

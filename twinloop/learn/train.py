@@ -23,6 +23,7 @@ from twinloop.learn.backbone_weights import load_backbone
 from twinloop.learn.card import CARD, Card
 from twinloop.learn.checkpoint import Checkpoint, load, save
 from twinloop.learn.distributed import join_processes
+from twinloop.learn.frozen_features import use_frozen_features
 from twinloop.learn.job_file import differences, write_job
 from twinloop.learn.optimise import LossRecord, Optimisation
 from twinloop.learn.policies import POLICIES
@@ -66,7 +67,9 @@ def train(
         folder.mkdir(parents=True, exist_ok=True)
     config = lesson.config
     group = join_processes(config.train.device)
-    optimisation = Optimisation(_policy(lesson), config.train, seed=config.seed, group=group)
+    policy = _policy(lesson)
+    use_frozen_features(lesson, policy)
+    optimisation = Optimisation(policy, config.train, seed=config.seed, group=group)
     curve = _resume(optimisation, lesson, out)
     resumed_from = optimisation.step
     last = curve[-1].held_out_loss if curve else float("nan")

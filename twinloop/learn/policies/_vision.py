@@ -10,12 +10,15 @@ from torch import Tensor, nn
 from twinloop.learn.augment import AugmentConfig
 from twinloop.learn.free_labels import POSE
 from twinloop.learn.policies._image_encoder import ImageEncoder
-from twinloop.learn.policies._keypoints import KeypointEncoder, views_of
+from twinloop.learn.policies._keypoints import KeypointEncoder, Sighting, views_of
 from twinloop.learn.policy import LabelTensors, VectorInputs
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
 
 BACKBONES = ("keypoints", "grid")
+
+FEATURES = "sight.features"
+"""Input with the features of a frozen encoder, in place of images."""
 
 
 class KeypointTokens(nn.Module):
@@ -39,14 +42,32 @@ class KeypointTokens(nn.Module):
         self, inputs: Mapping[str, Tensor], real: Tensor, labels: LabelTensors | None = None,
         generator: torch.Generator | None = None,
     ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-        """Return the tokens and the auxiliary loss, which is None without labels."""
+        """Return the tokens and the auxiliary loss, which is None without labels.
+
+        Inputs may have the features of a frozen encoder (`features`) in place of images.
+        """
+        if FEATURES in inputs:
+            return self._tokens(inputs[FEATURES]), None
         sighting = self.encoder(inputs, self.vectors(inputs, real), labels, generator)
-        tokens = [token(sighting.cameras[:, view]) for view, token in enumerate(self.views)]
-        if self.poses is not None and sighting.poses is not None:
-            # The action loss does not change the prediction of poses, which has labels of its own.
-            tokens.append(self.poses(sighting.poses.detach()))
         loss = None if sighting.loss is None else self._auxiliary * sighting.loss
-        return torch.stack(tokens, dim=1), loss
+        return self._tokens(_joined(sighting)), loss
+
+    def features(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
+        """(n, width) the output of the encoder: the vectors of all cameras, then the poses of the landmarks."""
+        return _joined(self.encoder(inputs, self.vectors(inputs, real)))
+
+    def _tokens(self, features: Tensor) -> Tensor:
+        width = self.encoder.width
+        tokens = [token(features[:, view * width : (view + 1) * width]) for view, token in enumerate(self.views)]
+        if self.poses is not None:
+            tokens.append(self.poses(features[:, len(self.views) * width :]))
+        return torch.stack(tokens, dim=1)
+
+
+def _joined(sighting: Sighting) -> Tensor:
+    cameras = sighting.cameras.flatten(1)
+    # The action loss does not change the prediction of poses, which has labels of its own.
+    return cameras if sighting.poses is None else torch.cat([cameras, sighting.poses.detach()], dim=1)
 
 
 def vision(space: Space, scales: Scales, *, width: int, settings: Mapping[str, Any]) -> ImageEncoder | KeypointTokens:
