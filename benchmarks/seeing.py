@@ -39,7 +39,6 @@ DATA = {"pick_and_place": ((11, 300), (12, 300)), "sort_by_colour": ((21, 400),)
 STEPS, HEAD_STEPS, HEAD_BATCH = 1800, 800, 64
 BATCH, SIZE_PX, RATE_HZ = 64, 96, 5
 FIGURE_SEED, WORK_SEED = 9001, 500
-TRIALS = {"figure": 200, "blind": 200, "work": 50}
 REPORTED = ("steps", "loss", "held_out_loss", "waiting_share", "wall_s", "cpu_s", "resumed_from")
 INPUTS = "observation.state,observation.images.front,observation.images.wrist"
 SETTINGS = ("executed=5", "horizon=16", "shift_px=2", "image_size=64")
@@ -87,11 +86,11 @@ def twinloop(*words: object, processes: int = 1) -> dict[str, Any]:
 class Study:
     """The parts of one task. Results are in `folder/results`."""
 
-    def __init__(self, task: str, folder: Path, *, quick: bool):
+    def __init__(self, task: str, folder: Path, *, trials: int, quick: bool):
         self.task, self.folder = task, folder
         self.data = [(seed, 4 if quick else episodes) for seed, episodes in DATA[task]]
         self.steps, self.head_steps = (4, 4) if quick else (STEPS, HEAD_STEPS)
-        self.trials = {name: 4 if quick else count for name, count in TRIALS.items()}
+        self.trials = 4 if quick else trials
         for name in ("results", "configs"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         self.demonstrated, self.judged = (folder / "configs" / f"{name}.yaml" for name in ("demonstrated", "judged"))
@@ -121,7 +120,7 @@ class Study:
         return {
             "episodes": sum(dataset.header.episodes for dataset in opened),
             "frames": sum(dataset.frame_count for dataset in opened),
-            "cpu_s": round(cpu_s, 1),
+            "cpu_s": round(cpu_s, 1) or None,  # None: the data was there before
         }
 
     def train(self) -> dict[str, Any]:
@@ -152,7 +151,7 @@ class Study:
     def judge(self, part: str, seed: int | None = None, policy: str = "seeing") -> dict[str, Any]:
         seed = seed if seed is not None else WORK_SEED if part == "work" else FIGURE_SEED
         judged = twinloop(
-            "evaluate", self.folder / "policies" / policy, self.judged, "--episodes", self.trials[part], "--seed", seed,
+            "evaluate", self.folder / "policies" / policy, self.judged, "--episodes", self.trials, "--seed", seed,
             "--clips", 0, "--out", self.folder / "evaluations" / part,
         )  # fmt: skip
         success = judged["success"]
@@ -177,12 +176,13 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--task", default="pick_and_place", help=f"tasks with commas: {', '.join(DATA)}")
     parser.add_argument("--part", default=",".join(PARTS[:5]), help=f"parts with commas: {', '.join(PARTS)}")
+    parser.add_argument("--trials", type=int, default=200, help="episodes of each evaluation")
     parser.add_argument("--quick", action="store_true", help="a few episodes and steps, to test the script")
     parser.add_argument("--out", type=Path, default=Path("out/seeing"))
     args = parser.parse_args()
     results: dict[str, Any] = {"cores": os.cpu_count()}
     for task in args.task.split(","):
-        study = Study(task, args.out / task, quick=args.quick)
+        study = Study(task, args.out / task, trials=args.trials, quick=args.quick)
         results[task] = {part: study.run(part) for part in args.part.split(",")}
     if args.json:
         print(json.dumps(results))

@@ -18,7 +18,9 @@ from twinloop.learn.onnx import export_onnx
 from twinloop.learn.optimise import Optimisation, TrainConfig
 from twinloop.learn.pictures import open_pictures
 from twinloop.learn.policies import POLICIES
+from twinloop.learn.policies._backbone import Backbone
 from twinloop.learn.policies._keypoints import _pixel_loss
+from twinloop.learn.policies._vision import KeypointTokens
 from twinloop.learn.policy import Policy, tensors_of
 from twinloop.learn.scales import scales_of
 from twinloop.learn.tensors import write_tensors
@@ -47,6 +49,12 @@ def policy_for(part: Demonstrations, **settings) -> Policy:
         return POLICIES["act"](part.space, scales_of([part], [1.0], HORIZON), horizon=HORIZON, **SMALL | settings)
 
 
+def sight_of(policy: Policy) -> KeypointTokens:
+    sight = getattr(policy, "sight", None)
+    assert isinstance(sight, KeypointTokens)
+    return sight
+
+
 def test_the_heatmap_loss_is_least_where_the_label_is():
     pixel = torch.tensor([[[0.30, 0.55]]])
     losses = {}
@@ -69,9 +77,9 @@ def test_labels_teach_it_where_things_are_in_held_out_episodes(spots: Demonstrat
     (batch, *_) = Mixture([held], [1.0], store).sweep(64, HORIZON, most=64, seed=0)
     tensors = tensors_of(batch)
     assert tensors.labels is not None
-    encoder, policy = policy.sight.encoder, policy.eval()
+    sight, encoder = sight_of(policy.eval()), sight_of(policy).encoder
     with optimisation.averaged(), torch.inference_mode():
-        seen = encoder(tensors.inputs, policy.sight.vectors(tensors.inputs, tensors.real))
+        seen = encoder(tensors.inputs, sight.vectors(tensors.inputs, tensors.real))
         away = encoder.pose_errors(seen.poses, tensors.labels.poses)["spot"]
     # The spots are spread over 1.6 m in both directions; guessing their mean is 0.6 m off.
     assert away < 0.15
@@ -83,7 +91,8 @@ def test_it_reads_depth_and_masks_and_onnx_computes_the_same(spots: Demonstratio
     space = replace(spots.space, inputs=(*spots.space.inputs, depth, mask))
     part = replace(spots, space=space)
     policy = policy_for(part, landmarks="spot").eval()
-    assert policy.sight.encoder.backbones[0].enter.in_channels == 3 + 1 + 3
+    (backbone,) = (module for module in policy.modules() if isinstance(module, Backbone))
+    assert backbone.enter.in_channels == 3 + 1 + 3
     parity = export_onnx(policy, space, tmp_path / "policy.onnx", card_digest="0" * 64, seed=0)
     assert parity.max_abs_difference <= parity.tolerance
 

@@ -50,11 +50,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray, np
         Feature("action", "float32", (1,), ("joint",), "rad"),
         Feature(CAMERA, "video", (32, 32, 3), ("height", "width", "channels"), "RGB"),
     )  # fmt: skip
-    cameras = np.stack([pose(rng.normal(0, 0.1, 3), Rotation.random(random_state=n)) for n in range(FRAMES)])
+    cameras = np.stack([pose(rng.normal(0, 0.1, 3), Rotation.from_rotvec(rng.normal(size=3))) for _ in range(FRAMES)])
     things = {
         name: np.stack([
-            camera @ pose([*rng.uniform(-0.3, 0.3, 2), 1.0], Rotation.random(random_state=n))
-            for n, camera in enumerate(cameras)
+            camera @ pose(np.array([*rng.uniform(-0.3, 0.3, 2), 1.0]), Rotation.from_rotvec(rng.normal(size=3)))
+            for camera in cameras
         ])
         for name in ("object", "goal", "tool")
     }  # fmt: skip

@@ -80,7 +80,7 @@ class TrainingJob:
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that determines the result, as JSON. Datasets and the parent checkpoint are given by digest."""
-        config = asdict(self.config) | {"datasets": [part.source.digest for part in self.parts]}
+        config: dict[str, Any] = asdict(self.config) | {"datasets": [part.source.digest for part in self.parts]}
         del config["cache"], config["weights"]
         if self.episode_weights:
             config["weights"] = self.episode_weights
