@@ -10,10 +10,9 @@ Parts, in this order; each result is kept in DIR, so a stopped run continues:
 
 1. data: demonstrations with both cameras at 5 Hz and labels, by `twinloop generate`.
 2. train: `act` with the keypoint backbone, two processes with one thread each, by `torchrun`.
-3. head: the policy behind the frozen encoder is trained further, on features that are computed once.
-4. figure: success in episodes of a run seed that neither training nor the search for settings used.
-5. blind: `mlp` from joint positions alone, on the same data and episodes. It shows how much luck explains.
-6. work: as figure, on the seed that settings were chosen with; for work on the policy.
+3. figure: success in episodes of a run seed that neither training nor the search for settings used.
+4. blind: `mlp` from joint positions alone, on the same data and episodes. It shows how much luck explains.
+5. work: as figure, on the seed that settings were chosen with; for work on the policy.
 
 CPU seconds are those of all processes of a part. On a busy machine they are the fair measure; the wall time is not.
 """
@@ -32,11 +31,11 @@ from twinloop.dataset import Dataset
 from twinloop.errors import TwinloopError
 from twinloop.randomize.table import TABLE
 
-PARTS = ("data", "train", "head", "figure", "blind", "work")
+PARTS = ("data", "train", "figure", "blind", "work")
 DATA = {"pick_and_place": ((11, 300), (12, 300)), "sort_by_colour": ((21, 400),)}
 """Task -> run seeds and episodes of its demonstrations."""
 
-STEPS, HEAD_STEPS, HEAD_BATCH = 1800, 800, 64
+STEPS = 1800
 BATCH, SIZE_PX, RATE_HZ = 64, 96, 5
 FIGURE_SEED, WORK_SEED = 9001, 500
 REPORTED = ("steps", "loss", "held_out_loss", "waiting_share", "wall_s", "cpu_s", "resumed_from")
@@ -89,7 +88,7 @@ class Study:
     def __init__(self, task: str, folder: Path, *, trials: int, quick: bool):
         self.task, self.folder = task, folder
         self.data = [(seed, 4 if quick else episodes) for seed, episodes in DATA[task]]
-        self.steps, self.head_steps = (4, 4) if quick else (STEPS, HEAD_STEPS)
+        self.steps = 4 if quick else STEPS
         self.trials = 4 if quick else trials
         for name in ("results", "configs"):
             (folder / name).mkdir(parents=True, exist_ok=True)
@@ -101,7 +100,7 @@ class Study:
         kept = self.folder / "results" / f"{part}.json"
         if kept.exists():
             return json.loads(kept.read_text())
-        makers = {"data": self.generate, "train": self.train, "head": self.head, "blind": self.blind}
+        makers = {"data": self.generate, "train": self.train, "blind": self.blind}
         result = makers.get(part, lambda: self.judge(part))()
         kept.write_text(json.dumps(result) + "\n")
         print(f"{self.task}: {part}: {json.dumps(result)}", file=sys.stderr, flush=True)
@@ -128,16 +127,8 @@ class Study:
         settings = [word for setting in SETTINGS for word in ("--set", setting)]
         trained = twinloop(
             "train", *self.datasets(), "--policy", "act", "--inputs", inputs, "--steps", self.steps, "--batch", BATCH,
-            "--precision", "bf16", "--threads", 1, *settings, "--out", self.folder / "policies" / "encoder",
+            "--precision", "bf16", "--threads", 1, *settings, "--out", self.folder / "policies" / "seeing",
             processes=2,
-        )  # fmt: skip
-        return {key: trained[key] for key in REPORTED}
-
-    def head(self) -> dict[str, Any]:
-        trained = twinloop(
-            "finetune", self.folder / "policies" / "encoder", "--data", *self.datasets(), "--freeze", "sight.encoder",
-            "--steps", self.head_steps, "--batch", HEAD_BATCH, "--learning-rate", 0.001, "--threads", 1,
-            "--out", self.folder / "policies" / "seeing",
         )  # fmt: skip
         return {key: trained[key] for key in REPORTED}
 
@@ -175,7 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--task", default="pick_and_place", help=f"tasks with commas: {', '.join(DATA)}")
-    parser.add_argument("--part", default=",".join(PARTS[:5]), help=f"parts with commas: {', '.join(PARTS)}")
+    parser.add_argument("--part", default=",".join(PARTS[:4]), help=f"parts with commas: {', '.join(PARTS)}")
     parser.add_argument("--trials", type=int, default=200, help="episodes of each evaluation")
     parser.add_argument("--quick", action="store_true", help="a few episodes and steps, to test the script")
     parser.add_argument("--out", type=Path, default=Path("out/seeing"))
