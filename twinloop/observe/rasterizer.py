@@ -5,6 +5,7 @@ that its precision is the same share of the distance everywhere.
 """
 
 import ctypes
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from twinloop.errors import RenderError
-from twinloop.observe.gl import bindings, context
+from twinloop.observe.gl import FIX, bindings, context
 from twinloop.observe.gl_target import ColourTarget, ShadowTarget
 from twinloop.observe.quality import RenderQuality
 from twinloop.observe.shading import INSTANCE, TEXELS, pixel_shader, vertex_shader
@@ -21,6 +22,8 @@ from twinloop.observe.tessellation import TriangleMesh
 NEAR_M = 0.01
 FAR_M = 30.0
 """Depth of pixels that show nothing."""
+
+MIN_VERSION = (4, 5)
 
 TEXTURES, SHADOWS, MIRROR, FRAMES = range(4)
 """Texture units."""
@@ -60,6 +63,7 @@ class Rasterizer:
     def __init__(self, shapes: Sequence[TriangleMesh], quality: RenderQuality):
         context().make_current()
         self._gl = gl = bindings()
+        require_version(gl.glGetString(gl.GL_VERSION).decode())
         self._quality = quality
         self._layered = "GL_ARB_shader_viewport_layer_array" in _extensions(gl)
         self._programs: dict[tuple[str, ...], int] = {}
@@ -240,6 +244,17 @@ class Rasterizer:
         for name, unit in (("textures", TEXTURES), ("shadows", SHADOWS), ("mirror", MIRROR), ("frames", FRAMES)):
             gl.glUniform1i(gl.glGetUniformLocation(program, name), unit)
         return program
+
+
+def require_version(version: str) -> None:
+    """Raise RenderError if this version of OpenGL, e.g. "4.5 (Core Profile) Mesa 22.3.6", is too old."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is None or (int(numbers[1]), int(numbers[2])) < MIN_VERSION:
+        needed = ".".join(map(str, MIN_VERSION))
+        raise RenderError(
+            f"images need OpenGL {needed}, and this machine has {version!r}; update the graphics driver, or use the "
+            f"software renderer: MUJOCO_GL=osmesa, {FIX}"
+        )
 
 
 def _upload(gl: Any, kind: int, buffer: int, values: np.ndarray, use: int) -> None:
