@@ -200,6 +200,7 @@ def measured(quality: QualityName, folder: Path, args: argparse.Namespace, way: 
     config = folder / f"{quality}.yaml"
     write_config(config, quality)
     processes, threads = way
+    generated(config, folder / f"warm_up_{quality}", 2)  # Numba compiles once per installation
     ours = generated(config, folder / f"dataset_{quality}", args.episodes)
     alone = rate("drawn", config, args.seconds, processes=processes, threads=threads)
     seen = rate("live", config, args.seconds, processes=processes, threads=threads)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.observe.conftest import Varied
-from twinloop.observe import depth, flow, image, kernels, shutter
+from twinloop.observe import depth, flow, image, kernels, sampling, shutter
 from twinloop.observe.image import sensed
 from twinloop.observe.renderer import Renderer
 
@@ -30,7 +30,7 @@ def test_images_have_the_same_bits_with_and_without_numba(
     results = []
     for available in (True, False):
         if not available:
-            for module in (depth, flow, image, shutter):
+            for module in (depth, flow, image, sampling, shutter):
                 monkeypatch.setattr(module, "compiled", lambda: None)
         else:
             assert kernels.compiled() is not None

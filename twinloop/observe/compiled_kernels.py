@@ -15,6 +15,35 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 
 @kernel
+def bilinear(image, first, width, across, down, out):
+    """Fixed-point interpolation of (pixels, 3) bytes at n places; see `sampling.Between`."""
+    for i in range(first.size):
+        left, share, below = first[i], np.uint32(across[i, 0]), np.uint32(down[i, 0])
+        for channel in range(3):
+            upper = image[left, channel] * (np.uint32(256) - share) + image[left + 1, channel] * share
+            upper = (upper + np.uint32(128)) >> np.uint32(8)
+            lower = image[left + width, channel] * (np.uint32(256) - share)
+            lower = (lower + image[left + width + 1, channel] * share + np.uint32(128)) >> np.uint32(8)
+            mixed = upper * (np.uint32(256) - below) + lower * below
+            out[i, channel] = np.uint8((mixed + np.uint32(128)) >> np.uint32(8))
+
+
+@kernel
+def fastest_in_blocks(velocity, block_px, square, index):
+    """Largest squared velocity in each block, and the number of its last pixel with that velocity."""
+    height, width = velocity.shape[:2]
+    square[:] = ZERO
+    for row in range(height):
+        for column in range(width):
+            u, v = velocity[row, column, 0], velocity[row, column, 1]
+            size = u * u + v * v
+            block_row, block_column = row // block_px, column // block_px
+            if size >= square[block_row, block_column]:
+                square[block_row, block_column] = size
+                index[block_row, block_column] = row * width + column
+
+
+@kernel
 def incident(pixels, linear, veil, flared, gain, out):
     """Light on the sensor: (n,) uint8 values to (n,) light."""
     for i in range(pixels.size):

@@ -30,7 +30,7 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
     places, whole = _sources(bent, clip.camera.height, clip.camera.width)
     rgb = np.empty_like(clip.rgb)
     for frame, picture in enumerate(clip.rgb):
-        copy_channels(places.read(picture).reshape(*picture.shape[:2], 4), rgb[frame])
+        copy_channels(places.read(picture).reshape(*picture.shape[:2], -1), rgb[frame])
     return replace(
         clip,
         intrinsics=bent,

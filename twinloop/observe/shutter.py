@@ -88,7 +88,24 @@ class Shutter:
 
 def _spread(velocity: np.ndarray, reach_px: float) -> np.ndarray:
     """(rows, columns, 2) the fastest velocity within reach of each block."""
+    packed = _packed(velocity)
+    for _ in range(int(np.ceil(min(reach_px, WIDEST_PX) / BLOCK_PX))):
+        for turned in (packed, packed.T):
+            before = turned.copy()
+            np.maximum(turned[1:], before[:-1], out=turned[1:])
+            np.maximum(turned[:-1], before[1:], out=turned[:-1])
+    return velocity.reshape(-1, 2)[(packed & np.uint64(0xFFFFFFFF)).astype(np.intp)]
+
+
+def _packed(velocity: np.ndarray) -> np.ndarray:
+    """(rows, columns) uint64 of blocks: bits of the largest square of a velocity, then the index of its pixel."""
     height, width = velocity.shape[:2]
+    kernels = compiled()
+    if kernels is not None:
+        shape = -(-height // BLOCK_PX), -(-width // BLOCK_PX)
+        largest, index = np.empty(shape, np.float32), np.empty(shape, np.uint64)
+        kernels.fastest_in_blocks(velocity, BLOCK_PX, largest, index)
+        return (largest.view(np.uint32).astype(np.uint64) << np.uint64(32)) | index
     square = velocity[..., 0] * velocity[..., 0] + velocity[..., 1] * velocity[..., 1]
     # A square is not negative, so its bits sort like its value. With the pixel's index in the lower bits, the largest
     # of several such numbers gives the index of the fastest pixel.
@@ -98,10 +115,4 @@ def _spread(velocity: np.ndarray, reach_px: float) -> np.ndarray:
     if height % BLOCK_PX or width % BLOCK_PX:
         packed = np.pad(packed, ((0, -height % BLOCK_PX), (0, -width % BLOCK_PX)))
     packed = packed.reshape(-1, BLOCK_PX, packed.shape[1]).max(axis=1)
-    packed = np.stack([packed[:, part::BLOCK_PX] for part in range(BLOCK_PX)]).max(axis=0)
-    for _ in range(int(np.ceil(min(reach_px, WIDEST_PX) / BLOCK_PX))):
-        for turned in (packed, packed.T):
-            before = turned.copy()
-            np.maximum(turned[1:], before[:-1], out=turned[1:])
-            np.maximum(turned[:-1], before[1:], out=turned[:-1])
-    return velocity.reshape(-1, 2)[(packed & np.uint64(0xFFFFFFFF)).astype(np.intp)]
+    return np.stack([packed[:, part::BLOCK_PX] for part in range(BLOCK_PX)]).max(axis=0)
