@@ -103,3 +103,16 @@ def test_a_fill_takes_its_config_from_the_dataset(run: Path, more: list[str], ca
     assert "takes the config from the dataset; remove" in capsys.readouterr().err
     assert run_command_line(["generate", "--fill", str(run)]) != 0
     assert "give the number of attempts with --episodes" in capsys.readouterr().err
+
+
+def test_a_fill_of_several_tasks_gives_more_episodes_to_the_task_that_lacks_them(tmp_path: Path):
+    config = config_from_text(CELL, name="cell.yaml", folder=Path()).with_tasks(["pick_and_place", "press_button"])
+    config = replace(config, dataset=replace(config.dataset, shard_episodes=2))
+    generate(config, tmp_path / "both", episodes=64, workers=1)
+    drawn = drawn_episodes([tmp_path / "both"])
+    counts = {name: int(drawn.accepted[drawn.task_names == name].sum()) for name in config.scene.tasks}
+    assert counts["pick_and_place"] < counts["press_button"]
+    filled = filled_config([tmp_path / "both"], episodes=32)
+    assert filled.fill is None
+    assert filled.scene.tasks["pick_and_place"] > filled.scene.tasks["press_button"]
+    assert config_from_text(filled.to_yaml(), name="config.yaml", folder=Path()).digest == filled.digest
