@@ -45,6 +45,10 @@ def test_from_a_config_to_a_robot(
         "policies/push", "twin:cell.yaml", "runlogs/push", episodes=1, task="push_to_goal", episode_timeout_s=1.0
     )  # fmt: skip
     assert deployed.tallies[0].success.trials == 1
+    # The log is a LeRobot dataset with rewards.
+    assert {"next.reward", "next.success"} <= {
+        feature.name for feature in tl.Dataset.open("runlogs/push").header.features
+    }
     card = tl.Checkpoint.load("policies/push").card
     assert card.data[0]["kind"] == "reinforcement"
     assert card.data[0]["config_digest"] == tl.load_config("cell.yaml").digest
