@@ -1,7 +1,7 @@
 """Measure how far reinforcement improves a cloned policy on a contact-rich task: peg insertion with 1 mm clearance.
 
 A policy is cloned from a few demonstrations, then improved by `twinloop reinforce --from` for a number of minutes. Both
-are evaluated on the same held-out episodes. Run it again to continue. The goal is at least 90 % from at most 70 %, within
+are evaluated on the same held-out episodes. Run it again to continue. The goal is at least 90 % from at most 70 % in
 120 minutes on two cores.
 
     python benchmarks/tuning.py --out studies/tuning [--demonstrations 30] [--minutes 120] [--episodes 200] [--json]
