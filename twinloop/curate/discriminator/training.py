@@ -23,6 +23,7 @@ CORE_SHARE = 0.7
 ROUNDS = 2
 GROW = 1.0
 """An episode outside the core whose score is at most this far above the core's threshold is good after all."""
+GROW_ROUNDS = 3
 SPLICED = "spliced"
 MIN_FAULT_FRAMES = 30
 KINDS = (*FAULTS, SPLICED)
@@ -89,24 +90,33 @@ def train_curator(
             "checks accepted"
         )
     rng = np.random.default_rng(seed)
-    steps = 2 if trusted else 3 + ROUNDS
+    steps = 1 if trusted else ROUNDS + GROW_ROUNDS
     good = np.ones(len(trajectories), bool)
     if not trusted:
         for number in range(ROUNDS):
             on_step("finding episodes that agree", number, steps)
             good = _core(trajectories, good, rng)
-        on_step("finding episodes that agree", ROUNDS, steps)
-        core = trajectories.take(good)
-        first, _ = fit_curator(core, fit_usual(core, rng=rng), kinds=kinds, threshold=threshold, rng=rng)
-        values = first.score(trajectories, duplicates=False).values
-        good |= values <= first.threshold + GROW
-    on_step("fitting the model", steps - 2, steps)
-    chosen = trajectories.take(good)
-    usual = fit_usual(chosen, rng=rng)
-    curator, held_out = fit_curator(chosen, usual, kinds=kinds, threshold=threshold, rng=rng, card=card)
+    rounds = 1 if trusted else GROW_ROUNDS
+
+    def fitted(good: np.ndarray, number: int) -> tuple[Curator, np.ndarray]:
+        """A curator of the episodes `good` and the scores of all; those of `good` are held-out."""
+        on_step("fitting the model", steps - rounds + number, steps)
+        chosen = trajectories.take(good)
+        usual = fit_usual(chosen, rng=rng)
+        curator, held_out = fit_curator(chosen, usual, kinds=kinds, threshold=threshold, rng=rng, card=card)
+        values = curator.score(trajectories, duplicates=False).values
+        values[good] = held_out
+        return curator, values
+
+    curator, values = fitted(good, 0)
+    for number in range(1, rounds):
+        # The tails of the core are too short. Each round lets in what lies a little beyond them.
+        grown = good | (values <= curator.threshold + GROW)
+        if (grown == good).all():
+            break
+        good = grown
+        curator, values = fitted(good, number)
     on_step("done", steps, steps)
-    values = curator.score(trajectories, duplicates=False).values
-    values[good] = held_out
     return TrainingResult(curator, values, good)
 
 
