@@ -28,6 +28,8 @@ FLOORS = {
     "grip_drift": 0.003, "touch_at_distance": 0.02, "tool_speed": 0.02, "fixture_acceleration": 0.5,
 }  # fmt: skip
 """Smallest usual size of a residual, in SI units. Objects of other shapes differ by as much."""
+GRIP_ASPECTS = ("slips_in_grip", "shifts_in_grip", "grip_drift", "touch_at_distance")
+MIN_GRIP_SHARE, NEVER = 0.05, 1e9
 REPEATS_FLOOR, RANGE_FLOOR = 10.0, 0.5
 SIGNED = ("step:", "static:", "velocity_mismatch", "image_static:")
 IMAGE_STILL_FLOOR = 0.02
@@ -273,6 +275,9 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
             for regime in range(REGIMES)
         ]
         scales[aspect] = np.maximum(np.stack(usual), floor)
+        if aspect in GRIP_ASPECTS and (table > 0).mean() < MIN_GRIP_SHARE:
+            # A task that does not grip, such as pushing, does not show how a held object behaves.
+            scales[aspect] = np.full_like(scales[aspect], NEVER)
     return FeatureModel(models, ranges, scales, {}, {}, images)
 
 
