@@ -81,7 +81,7 @@ pictures: setup ## draw the effect of every parameter (about a minute), then wri
 
 bench: setup ## every benchmark (about an hour and a half); results go to benchmarks/results/
 	@mkdir -p benchmarks/results
-	for name in throughput scaling writer memory cameras learning inference rehearsal cells engines sequential prediction_powered monitoring timestep; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
+	for name in throughput scaling writer memory cameras learning inference rehearsal cells engines sequential prediction_powered monitoring timestep curation; do $(BIN)/python benchmarks/$$name.py --json | tail -n 1 > benchmarks/results/$$name.json; done
 
 wheel: setup ## build a wheel in dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
