@@ -18,9 +18,9 @@ from twinloop.twin.scene import Start
 from twinloop.twin.soft import axes_of
 from twinloop.twin.twin import ArmIndex, Twin
 
-GRIP_M, ZONE_M = 0.02, 0.12
+GRIP_M, ZONE_M = 0.02, 0.14
 """How far the tool may stay away from the centre of a thing, and a thing from the middle of its zone. The scripted
-expert has placed things in zones whose middle was 9 cm out of the tool's reach."""
+expert has let go of things at the edge of its reach that slid into zones whose middle was 13 cm out of it."""
 TILT_RAD = 0.35  # by which the tool may lean at a grip from above
 UPRIGHT = 0.95  # least cosine between the vertical and the axis of a thing that is gripped along it
 RESTARTS = 3  # postures that are tried if the home posture does not lead to a pose; each costs as much as the first
