@@ -12,7 +12,8 @@ Parts, in this order; each result is kept in DIR, so a stopped run continues:
 2. train: `act` with the keypoint backbone, two processes with one thread each, by `torchrun`.
 3. figure: success in episodes of a run seed that neither training nor the search for settings used.
 4. blind: `mlp` from joint positions alone, on the same data and episodes. It shows how much luck explains.
-5. work: as figure, on the seed that settings were chosen with; for work on the policy.
+5. poses: error of the predicted positions of landmarks in held-out episodes of the data.
+6. work: as figure, on the seed that settings were chosen with; for work on the policy.
 
 CPU seconds are those of all processes of a part. On a busy machine they are the fair measure; the wall time is not.
 """
@@ -27,11 +28,19 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 from twinloop.dataset import Dataset
 from twinloop.errors import TwinloopError
+from twinloop.learn.checkpoint import load
+from twinloop.learn.free_labels import POSE
+from twinloop.learn.policies._vision import KeypointTokens
+from twinloop.learn.policy import tensors_of
+from twinloop.learn.training_job import TrainingJobConfig, prepare
 from twinloop.randomize.table import TABLE
 
-PARTS = ("data", "train", "figure", "blind", "work")
+PARTS = ("data", "train", "figure", "blind", "poses", "work")
 DATA = {"pick_and_place": ((11, 300), (12, 300)), "sort_by_colour": ((21, 400),)}
 """Task -> run seeds and episodes of its demonstrations."""
 
@@ -100,7 +109,7 @@ class Study:
         kept = self.folder / "results" / f"{part}.json"
         if kept.exists():
             return json.loads(kept.read_text())
-        makers = {"data": self.generate, "train": self.train, "blind": self.blind}
+        makers = {"data": self.generate, "train": self.train, "blind": self.blind, "poses": self.poses}
         result = makers.get(part, lambda: self.judge(part))()
         kept.write_text(json.dumps(result) + "\n")
         print(f"{self.task}: {part}: {json.dumps(result)}", file=sys.stderr, flush=True)
@@ -139,6 +148,29 @@ class Study:
         twinloop("train", *self.datasets(), *words, "--out", out)
         return self.judge("blind", FIGURE_SEED, "blind")
 
+    def poses(self) -> dict[str, Any]:
+        """Landmark -> median and 90th percentile of the horizontal distance from the true position, in centimetres."""
+        checkpoint = load(self.folder / "policies" / "seeing")
+        inputs, settings = tuple(feature.name for feature in checkpoint.card.space.inputs), checkpoint.card.settings
+        job = prepare(TrainingJobConfig(tuple(self.datasets()), policy="act", inputs=inputs, settings=settings))
+        sight = getattr(checkpoint.policy, "sight", None)
+        assert isinstance(sight, KeypointTokens)
+        assert job.held_out is not None
+        away = []
+        with torch.inference_mode():
+            for batch in job.held_out.sweep(128, checkpoint.policy.horizon, most=600, seed=0):
+                tensors = tensors_of(batch)
+                assert tensors.labels is not None
+                seen = sight.encoder(tensors.inputs, sight.vectors(tensors.inputs, tensors.real)).poses
+                mean, std = (sight.encoder.get_buffer(name) for name in ("pose_mean", "pose_std"))
+                positions = (seen * std + mean).unflatten(1, (-1, len(POSE)))
+                away.append((positions - tensors.labels.poses)[..., :2].norm(dim=2).numpy())
+        quantiles = 100 * np.quantile(np.concatenate(away), (0.5, 0.9), axis=0)
+        names = settings["landmarks"].split(",")
+        return {
+            name: [round(float(value), 2) for value in column] for name, column in zip(names, quantiles.T, strict=True)
+        }
+
     def judge(self, part: str, seed: int | None = None, policy: str = "seeing") -> dict[str, Any]:
         seed = seed if seed is not None else WORK_SEED if part == "work" else FIGURE_SEED
         judged = twinloop(
@@ -166,7 +198,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--task", default="pick_and_place", help=f"tasks with commas: {', '.join(DATA)}")
-    parser.add_argument("--part", default=",".join(PARTS[:4]), help=f"parts with commas: {', '.join(PARTS)}")
+    parser.add_argument("--part", default=",".join(PARTS[:5]), help=f"parts with commas: {', '.join(PARTS)}")
     parser.add_argument("--trials", type=int, default=200, help="episodes of each evaluation")
     parser.add_argument("--quick", action="store_true", help="a few episodes and steps, to test the script")
     parser.add_argument("--out", type=Path, default=Path("out/seeing"))
