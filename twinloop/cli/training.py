@@ -77,9 +77,7 @@ def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_ra
         "--precision", choices=("float32", "bf16"), default="float32",
         help="of the vision backbone: float32 (default), or bf16, which is faster where the processor supports it",
     )  # fmt: skip
-    parser.add_argument(
-        "--compile", action="store_true", help="compile the vision backbone with torch.compile; for long trainings"
-    )
+    parser.add_argument("--compile", action="store_true", help="compile the vision backbone with torch.compile")
     parser.add_argument("--rate", type=number(0.1, 10_000), metavar="HZ", help="resample all data to this rate")
     parser.add_argument(
         "--episodes", type=count(), metavar="N", help="use the first N accepted episodes of each dataset"

@@ -42,7 +42,7 @@ class TrainConfig:
         accumulate: micro-batches into which a process cuts its share of a batch, to need less memory.
         device: `cpu`, `cuda` or `cuda:N`.
         precision: of the vision backbone: `float32`, or `bf16` with autocast. Weights stay in float32.
-        compile: compile the vision backbone with `torch.compile`. This takes a minute and pays off in long trainings.
+        compile: compile the vision backbone with `torch.compile`.
     """
 
     steps: int = 2000

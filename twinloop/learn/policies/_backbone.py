@@ -1,7 +1,6 @@
 """Backbone: a small convolutional network for images of 64 to 128 pixels, made for training on a CPU.
 
-Features have a quarter of the image's resolution. A second scale with half of that adds context. All convolutions are
-dense: on a CPU they reach a higher share of the peak rate than depthwise ones.
+Features have a quarter of the image's resolution. A second scale with half of that adds context.
 """
 
 import torch

@@ -27,7 +27,7 @@ MASK_IDS = 16
 
 SUFFIXES = ("_depth", "_instances", "_classes")
 PIXEL_WEIGHT = 0.1
-"""Weight of the heatmaps' cross-entropy, which is about 60 times the pose loss in the first steps."""
+"""Weight of the heatmaps' cross-entropy, which starts at the logarithm of the number of cells."""
 
 
 @dataclass(frozen=True)
