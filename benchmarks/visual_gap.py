@@ -226,7 +226,7 @@ class Study:
         rows = []
         for path in sorted((self.work / "done").glob(f"deploy-*-{self.scenes}.json")):
             tally = json.loads(path.read_text())
-            success = tally["tallies"][0]["success"] if "tallies" in tally else tally.get("success", {})
+            success = tally["policies"][0]["success"]
             rows.append({"policy": path.stem.removeprefix("deploy-").removesuffix(f"-{self.scenes}"), **success})
         distances = {
             path.stem.removeprefix("distance-"): json.loads(path.read_text())
