@@ -20,8 +20,6 @@ CAUSES: dict[tuple[str, str], str] = {
     ): "reach: while the hand lines up, the arm leans (five axes), and the plug turns in the wedge of the jaws",
     ("franka_panda", "bin_picking"): "contact: a finger meets a neighbour on the way down; the fingers close after two "
     "seconds, and the arm that was pressed upwards leaves its velocity limit or the product is gripped at its edge",
-    ("ur5e_2f85", "push_to_goal"): "contact: the tips of the closed gripper reached 18 mm beyond the tool's frame and "
-    "pressed on the table. The tips are modelled since; this cell is due to be measured again",
     ("dual_panda", "lift_tray"): "contact: the tray overlaps the pads by more than the limit of 6 mm in half of the "
     "episodes, although most of them succeed. No drawn parameter stands out; why the grips differ was not found",
     **{
