@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("--into", type=Path, help="write the results to this file")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    runs = []
+    runs, results = [], {}
     for number in range(args.cells):
         runs.append(measured(number, SEEDS[args.set], args.out / args.set / str(number)))
         results = {"set": args.set, **summary(runs), "runs": runs}

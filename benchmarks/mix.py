@@ -2,7 +2,7 @@
 
     python benchmarks/mix.py [--set figure] [--into benchmarks/results/mix.json] [--json]
 
-The real cell is the twin with a tracker whose frame is 15 mm off, a delay of 40 ms and objects in a wider area. The
+The real cell is the twin with a tracker whose frame is 15 mm off and a delay of 40 ms. The
 scripted expert records 12 demonstrations there, through the runtime of `collect`. Simulated data are 200 episodes of
 the twin without these errors. `mix_curve` trains proxies at five shares, with two folds, and rolls each out in the
 real cell on 40 held-out scenes. `--set work` has other seeds, for development.

@@ -104,9 +104,11 @@ def test_the_verdict_names_open_gaps():
 
 
 def test_a_loop_calibrates_only_what_motions_of_the_robot_can_tell():
-    row = {"latency": "action_delay_ms", "contact": "friction_coefficient"}
-    for gap, excites in (("latency", True), ("contact", False)):
-        found = report({gap: 30.0}, {gap: (wrong(row[gap], 0.5, 0.4),)})
+    cases: tuple[tuple[Gap, str, bool], ...] = (
+        ("latency", "action_delay_ms", True), ("contact", "friction_coefficient", False),
+    )  # fmt: skip
+    for gap, row, excites in cases:
+        found = report({gap: 30.0}, {gap: (wrong(row, 0.5, 0.4),)})
         plan = make_plan(found, robot="twin")
         assert any(line.measure == "calibrate" for line in plan.lines)
         assert plan.excites is excites

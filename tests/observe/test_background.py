@@ -10,7 +10,7 @@ import pytest
 from tests.observe.conftest import values_of
 from twinloop.errors import ConfigError, UsageError
 from twinloop.observe.background import background_picture
-from twinloop.observe.background_config import BackgroundConfig
+from twinloop.observe.background_config import BackgroundConfig, Replaced
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.clip import CLASSES, Clip
 from twinloop.observe.image import sensed
@@ -38,12 +38,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def behind(clip: Clip, folder: Path, replaces="room") -> Clip:
+def behind(clip: Clip, folder: Path, replaces: Replaced = "room") -> Clip:
     return replace(clip, camera=replace(clip.camera, background=BackgroundConfig(str(folder), replaces)))
 
 
 @pytest.mark.parametrize(("replaces", "kinds"), [("room", ("background",)), ("table", ("background", "table"))])
-def test_exactly_the_background_is_replaced(clips, few: Episodes, folder: Path, replaces: str, kinds):
+def test_exactly_the_background_is_replaced(clips, few: Episodes, folder: Path, replaces: Replaced, kinds):
     clip, values = clips["front"], values_of(few, 2)
     plain = sensed(clip, values, seed=0, attempt=2, name="front").rgb
     shown = sensed(behind(clip, folder, replaces), values, seed=0, attempt=2, name="front").rgb

@@ -68,7 +68,7 @@ def test_a_push_that_has_slid_past_its_thing_begins_again():
     way = 0.05 * way / np.linalg.norm(way, axis=1)[:, None]
     for offset, expected in ((-way, False), (way, True)):
         scene = Moved(cell, cell.position("object") + offset)
-        assert (lost(scene) == expected).all()
+        assert (lost(scene) == expected).all()  # type: ignore[arg-type]
     assert program.phases[program.retry[number]].name == "approach"
 
 

@@ -65,7 +65,7 @@ def test_every_row_of_legged_robots_changes_what_they_do_or_sense(twin: WalkTwin
     needs |= {"motor_strength_scale": 0.3} if row.name == "heat_fade_share" else {}
     needs |= {"push_interval_s": 0.4} if row.name == "push_speed_m_s" else {}
     ends = {"push_interval_s": (0.3, 0.6), "motor_strength_scale": (0.2, 1.0)}.get(row.name, row.sensible)
-    low, high = (march(ground, drawn(**(needs | {row.name: end}))) for end in ends)
+    low, high = (march(ground, drawn(1, **(needs | {row.name: end}))) for end in ends)
     assert any(not np.array_equal(low[name], high[name]) for name in low)
 
 

@@ -122,7 +122,7 @@ def aligned(train: np.ndarray, target: np.ndarray, *, seed: int) -> tuple[np.nda
 
 def _rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     ranks = np.stack([np.argsort(np.argsort(values)) for values in (first, second)])
-    return float(np.corrcoef(ranks)[0, 1]) if len(first) > 1 else 0.0
+    return float(np.atleast_2d(np.corrcoef(ranks))[0, -1]) if len(first) > 1 else 0.0
 
 
 def refuse_other_space(checkpoint: Checkpoint, part: Demonstrations) -> None:
