@@ -1,6 +1,7 @@
 """A push that slides past its thing begins again; held things stay between soft pads; each jaw feels its own force."""
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.rotation import inverse_rotated
+from twinloop.twin.scene import Scene
 
 WIDTH = 8
 
@@ -67,8 +69,8 @@ def test_a_push_that_has_slid_past_its_thing_begins_again():
     way = cell.position("goal") - cell.position("object")
     way = 0.05 * way / np.linalg.norm(way, axis=1)[:, None]
     for offset, expected in ((-way, False), (way, True)):
-        scene = Moved(cell, cell.position("object") + offset)
-        assert (lost(scene) == expected).all()  # type: ignore[arg-type]
+        scene = cast(Scene, Moved(cell, cell.position("object") + offset))
+        assert (lost(scene) == expected).all()
     assert program.phases[program.retry[number]].name == "approach"
 
 
