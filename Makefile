@@ -26,7 +26,7 @@ $(BASE): pyproject.toml constraints.txt
 	@touch $(BASE)
 
 $(STAMP): $(BASE)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,view,ingest,learn,rl,curate,ray,s3,sign,usd,warp]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,fast,view,ingest,learn,rl,curate,ray,s3,sign,usd,warp]'
 	@# Without its dependencies: a rehearsal cell needs only NumPy of them, and Mosek is not free software.
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps drake
 	@touch $(STAMP)

@@ -32,7 +32,7 @@ CAUSES: dict[tuple[str, str], str] = {
         for task in ("peg_insertion", "plug_in")
     },
 }
-"""Why cells are below their goal, where episodes were looked at one by one, on other seeds."""
+"""Why cells are below their goal, as far as it was looked into, on other seeds."""
 
 
 def tables(measured: dict[str, Any]) -> dict[str, str]:
