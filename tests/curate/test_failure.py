@@ -40,7 +40,7 @@ def test_success_has_no_name_and_every_failure_has_one(simulate: Simulate, twin:
     ("failure", "drawn"),
     [
         ("never_grasped", {"grip_force_scale": 0.01}),  # too weak to hold anything
-        ("never_grasped", {"object_size_scale": 2.2}),  # 88 mm do not fit between the fingers
+        ("dropped_in_lift", {"object_size_scale": 2.2}),  # 88 mm do not fit: the fingers close on the top and slip off
         ("dropped_in_lift", {"friction_coefficient": 0.05, "object_mass_kg": 0.6}),  # slips through them
         ("fell_off_table", {"gravity_tilt_deg": 15.0, "friction_coefficient": 0.12}),  # a slide
         ("timeout", {"target_position_noise_cm": 25.0}),  # farther than the arm reaches

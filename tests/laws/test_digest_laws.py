@@ -102,7 +102,7 @@ def changes(value: Any) -> list[Any]:
         return [value + 0.01, value - 0.01, value * 1.05, value * 0.95, value / 2, 0.5]
     words = [
         "so101", "handover", "can", "differentiated", "wrist", "fixed", "instances", "keypoints", "tee", "box", "link7",
-        "left_finger", "right_finger", "joint1",
+        "left_finger", "right_finger", "joint1", "fast",
     ]  # fmt: skip
     return [word for word in words if word != value]
 

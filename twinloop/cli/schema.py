@@ -16,6 +16,7 @@ from twinloop.deploy.schemas import cell_schema, limits_schema, plan_schema, rob
 from twinloop.gate.rules.config import rules_schema
 from twinloop.learn.card import card_schema
 from twinloop.run.config import run_schema
+from twinloop.run.walk import walk_schema
 
 EXAMPLES = """\
 examples:
@@ -26,6 +27,7 @@ Then begin a config with:  # yaml-language-server: $schema=run.schema.json
 
 SCHEMAS = {
     "run": run_schema,
+    "walk": walk_schema,
     "rules": rules_schema,
     "cell": cell_schema,
     "robot": robot_schema,

@@ -133,7 +133,8 @@ PHYSICS = (
               0.8, (0.2, 1.1),
               "steel on plastic slides from 0.18 and dry wood sticks to wood up to 0.75 (Lust CDA3000 Engineering "
               "Guide, table 7.21); above that clean rubber (estimate)",
-              (0.01, 5.0), apply=_friction(0, 1.0), of_thing=True, truth=CellTruth(0.3), picture=Picture("hold")),
+              (0.01, 5.0), apply=_friction(0, 1.0), of_thing=True, truth=CellTruth(0.3),
+              picture=Picture("hold", given={"object_mass_kg": 0.8}, why="The object weighs 800 g.")),
     Parameter("torsional_friction_mm", "physics", "contact", "mm", "friction against spinning on a contact",
               5.0, (1.0, 10.0), "2/3 of the radius of an evenly pressed round patch, of 1.5 to 15 mm",
               (0.0, 100.0), apply=_friction(1, 1e-3), of_thing=True,

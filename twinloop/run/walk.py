@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from twinloop.config.fields import integer, named, number, span, word
-from twinloop.config.record import nested, read_record
+from twinloop.config.record import json_schema, nested, read_record
 from twinloop.config.section import Section
 from twinloop.errors import UsageError
 from twinloop.randomize.distribution import Distribution
@@ -176,3 +176,8 @@ def walk_twin_of(config: RunConfig) -> WalkTwin:
         scene.robot, scene.terrain, scene.terrain_seed, rollout.control_hz, rollout.timestep_ms / 1000,
         delay_ms / 1000, scene.task.longest_s, scene.start_height_m,
     )  # fmt: skip
+
+
+def walk_schema() -> dict[str, Any]:
+    """JSON Schema of the config file of a legged robot."""
+    return json_schema(WalkConfig, title="Twinloop run config of a legged robot")

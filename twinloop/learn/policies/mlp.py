@@ -64,7 +64,7 @@ class MlpPolicy(Policy):
 
     def settings(self) -> dict[str, Any]:
         settings = {"horizon": self.horizon, "executed": self.executed, "width": self._width, "depth": self._depth}
-        return settings if self.bound == "none" else {**settings, "bound": self.bound}
+        return {**settings, "bound": self.bound}
 
 
 class _Block(nn.Module):
