@@ -137,7 +137,7 @@ class LegsEmbodiment(Embodiment):
         part = slice(None) if ids is None else ids
         self._target[part] = command[part]
         with np.errstate(all="ignore"):  # slots with a diverged state, whose results are not used
-            self.cell.step(ids, self._drive.carry(command))
+            self.cell.step(ids, self._drive.carry(command, ids))
             speed = self.cell.arm_velocity_rad_s
             self.acceleration_rad_s2[part] = ((speed - self._speed_before) / self.twin.control_period_s)[part]
             self._speed_before[part] = speed[part]
