@@ -98,13 +98,13 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
             "holds": sum(one["holds"] for one in entries),
             "width": round(float(np.mean([one["width"] for one in entries])), 4) if entries else None,
         }  # fmt: skip
-    told = [run["posterior"] for run in runs if "value" in run["posterior"]]
+    posteriors = [run["posterior"] for run in runs if "value" in run["posterior"]]
     return {
         "rows": rows,
         "posterior_delay": {
-            "told": len(told), "of": len(runs), "holds": sum(one["holds"] for one in told),
-            "distance": round(float(np.mean([one["distance"] for one in told])), 4) if told else None,
-            "width": round(float(np.mean([one["width"] for one in told])), 4) if told else None,
+            "told": len(posteriors), "of": len(runs), "holds": sum(one["holds"] for one in posteriors),
+            "distance": round(float(np.mean([one["distance"] for one in posteriors])), 4) if posteriors else None,
+            "width": round(float(np.mean([one["width"] for one in posteriors])), 4) if posteriors else None,
         },
         "auc_before": round(float(np.mean([run["auc_before"][0] for run in runs])), 4),
         "auc_after": round(float(np.mean([run["auc_after"][0] for run in runs])), 4),

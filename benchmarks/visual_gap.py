@@ -256,11 +256,11 @@ def write_frames(runlog: Path, folder: Path) -> None:
     dataset = Dataset.open(runlog)
     for camera in ("front", "hand"):
         (folder / camera).mkdir(parents=True)
-        each = -(-FRAMES // dataset.stored)
+        frames_per_episode = -(-FRAMES // dataset.stored)
         for episode in range(dataset.stored):
             rows = len(dataset.episode(episode)["timestamp"])
             # Neighbouring frames in fours, because noise is the difference of frames in which nothing moves.
-            begins = np.linspace(0, rows - 5, max(each // 4, 1)).astype(int)
+            begins = np.linspace(0, rows - 5, max(frames_per_episode // 4, 1)).astype(int)
             wanted = [int(begin) + step for begin in begins for step in range(4)]
             pictures = dataset.pictures(episode, f"observation.images.{camera}", rows=wanted)
             for number, picture in enumerate(pictures):

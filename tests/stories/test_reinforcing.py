@@ -15,7 +15,7 @@ randomization: {physics: {object_position_noise_cm: [-1, 1]}}
 rollout: {control_hz: 10}
 environment: {action_scale: 0.3, time_limit_s: 3}
 """
-# What a policy that has hardly practised can pass.
+# Rules that a hardly trained policy can pass.
 EASY = "validated: {episodes: 2, success: 0, harm: 1, regress: 1}\n"
 
 

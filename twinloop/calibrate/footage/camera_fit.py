@@ -107,7 +107,7 @@ class _Cost:
         hits = self.robot_masks(view, zeros_rad)
         static = 0.0
         for members, to_static in zip(self._members, self._to_static, strict=True):
-            # What stands still is in the median frame: there it must have the robot's colours.
+            # A part that stands still is in the median frame and must have the robot's colours there.
             always = hits[members].mean(axis=0) >= IN_BACKGROUND
             static += len(members) * float(to_static[always].sum())
             hits[members] &= ~always

@@ -77,10 +77,10 @@ def delays(trajectories: Trajectories, leader: str, follower: str) -> tuple[np.n
     norm = np.sqrt(power[0] * power[1])
     moving = power[0] > MOVES_SHARE * np.median(power[0], axis=1, keepdims=True)
     moving &= norm > 1e-12
-    each = table / np.maximum(norm, 1e-12)
+    correlations = table / np.maximum(norm, 1e-12)
     weights = np.where(moving, 1.0, 0.0)
-    together = (each * weights).sum(axis=2) / np.maximum(weights.sum(axis=1), 1)
-    whole = np.concatenate([each, together[:, :, None]], axis=2)
+    together = (correlations * weights).sum(axis=2) / np.maximum(weights.sum(axis=1), 1)
+    whole = np.concatenate([correlations, together[:, :, None]], axis=2)
     lag, best = _peak(whole)
     known = np.concatenate([moving, moving.any(axis=1, keepdims=True)], axis=1)
     return np.where(known, lag, np.nan), np.where(known, 1 - best, np.nan)

@@ -41,7 +41,7 @@ class ImageModel:
         flat = trajectories.images[camera].astype(np.float64)
         centred = flat - self.mean
         components = centred @ self.axes.T / self.size
-        # What the usual components do not explain: another camera shows other edges.
+        # The residual of the usual components: another camera shows other edges.
         outside = np.linalg.norm(centred - (components * self.size) @ self.axes, axis=1)
         change = components - components[trajectories.first_of]
         predicted = _inputs(trajectories) @ self.weights

@@ -131,7 +131,7 @@ def _core(trajectories: Trajectories, good: np.ndarray, rng: np.random.Generator
 
 @dataclass(frozen=True)
 class UsualEpisodes:
-    """What is usual in good episodes: the model, the limits of its features, and held-out ratios to these limits."""
+    """Reference of good episodes: the model, the limits of its features, and held-out ratios to these limits."""
 
     model: FeatureModel
     limits: np.ndarray
@@ -167,7 +167,7 @@ def fit_curator(
     every = np.concatenate(list(faulty.values()))
     refuse_constant(held_out, every)
     chosen = choose_threshold(held_out, every, threshold)
-    found = {
+    detected = {
         kind: np.concatenate([v for (k, _), v in faulty.items() if k == kind]) > chosen.value for kind, _ in faulty
     }
     measured = {
@@ -176,7 +176,7 @@ def fit_curator(
         "robot": good.schema.robot, "rate_hz": good.schema.rate_hz,
         "threshold": chosen.value, "threshold_by": chosen.how,
         "false_rejections": float((held_out > chosen.value).mean()),
-        "found": {kind: float(share.mean()) for kind, share in found.items()},
+        "found": {kind: float(share.mean()) for kind, share in detected.items()},
         "features": len(usual.limits),
     }  # fmt: skip
     return replace(bare, threshold=chosen.value, card=measured), held_out
