@@ -42,6 +42,17 @@ def play(env: VectorTwinEnv, steps: int, *, size: float = 0.3) -> tuple[np.ndarr
     return np.array(seen), reasons
 
 
+def test_a_slot_that_waits_keeps_its_command_noise(tmp_path: Path):
+    rows = "randomization: {latency: {command_loss_share: [0.2, 0.4]}}\n"
+    env = tl.make_env(written(tmp_path, f"scene: {{robot: quadruped}}\n{rows}"), num_envs=2, seed=0)
+    assert isinstance(env, VectorTwinEnv)
+    env.reset()
+    drive = env.robot._drive  # type: ignore[attr-defined]
+    before = drive.tick.copy()
+    env.robot.step(np.array([0]), env.robot.scale.centre + np.zeros((2, env.robot.action.shape[0])))
+    assert (drive.tick - before).tolist() == [1, 0]
+
+
 def test_an_episode_is_decided_by_seed_and_index(config: Path):
     one, again = (play(tl.make_env(config, num_envs=6, seed=3), 30)[0] for _ in range(2))
     np.testing.assert_array_equal(one, again)
