@@ -157,8 +157,8 @@ def rate(kind: str, config: Path, seconds: float, *, processes: int, threads: in
         assert process.stdin is not None
         process.stdin.write("\n")
         process.stdin.flush()
-    found = np.array([process.communicate()[0].split()[-2:] for process in running], float)
-    return float(found[:, 0].sum()), float(found[:, 1].mean())
+    measured = np.array([process.communicate()[0].split()[-2:] for process in running], float)
+    return float(measured[:, 0].sum()), float(measured[:, 1].mean())
 
 
 def generated(config: Path, out: Path, episodes: int) -> tuple[float, float]:

@@ -53,9 +53,9 @@ def main() -> None:
         compiling = timed(lambda: (by_warp.reset(everyone), by_warp.forward(everyone), by_warp.step(None, 1)), device)
         ours, theirs = run(by_cpu), run(by_warp)
         steps = ROUNDS * count * twin.substeps
-        speeds = [steps / timed(stepped(each, twin.substeps), device) for each in (by_cpu, by_warp)]
+        speeds = [steps / timed(stepped(engine, twin.substeps), device) for engine in (by_cpu, by_warp)]
 
-    verdicts = [judge(each, twin, config.curate).reasons for each in (ours, theirs)]
+    verdicts = [judge(episodes, twin, config.curate).reasons for episodes in (ours, theirs)]
     result = {
         "episodes": count,
         "device": warp_versions(device)["warp_device"],
@@ -95,7 +95,7 @@ def errors(ours: Episodes, theirs: Episodes, horizon_s: float, control_hz: int) 
 
     def worst(channel: str, columns: slice) -> float:
         parts = [
-            [each[channel][each.starts[row] : each.starts[row] + ticks + 1, columns] for each in (ours, theirs)]
+            [run[channel][run.starts[row] : run.starts[row] + ticks + 1, columns] for run in (ours, theirs)]
             for row in rows
         ]
         return max(float(np.abs(a.astype(float) - b).max()) for a, b in parts)

@@ -48,14 +48,14 @@ def latency(runtime: PolicyRuntime, *, repeats: int, seed: int) -> Latency:
     noise = rng.normal(size=(1, runtime.horizon, runtime.space.action.shape[0]))
     took_s = []
     for _ in range(WARMUP + repeats):
-        seen = {
-            each.name: rng.integers(0, 256, (1, *each.shape), dtype=np.uint8)
-            if each.is_picture
-            else rng.normal(size=(1, *each.shape))
-            for each in runtime.space.inputs
+        observation = {
+            feature.name: rng.integers(0, 256, (1, *feature.shape), dtype=np.uint8)
+            if feature.is_picture
+            else rng.normal(size=(1, *feature.shape))
+            for feature in runtime.space.inputs
         }
         begin = time.perf_counter()
-        runtime.chunks(seen, instructions=[""], real=False, noise=noise)
+        runtime.chunks(observation, instructions=[""], real=False, noise=noise)
         took_s.append(time.perf_counter() - begin)
     median, p99 = np.percentile(took_s[WARMUP:], [50, 99]) * 1e3
     return Latency(round(float(median), 4), round(float(p99), 4))
@@ -66,9 +66,9 @@ def both(policy: Policy, space: Space, *, repeats: int, seed: int) -> dict[str, 
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         parity = export_onnx(policy, space, Path(folder) / "policy.onnx", card_digest="", seed=seed)
-        brains = {"torch": TorchRuntime(space, policy), "onnx": OnnxRuntime(parity.path, threads=1)}
-        figures = {name: asdict(latency(runtime, repeats=repeats, seed=seed)) for name, runtime in brains.items()}
-    count = sum(each.numel() for each in policy.parameters())
+        runtimes = {"torch": TorchRuntime(space, policy), "onnx": OnnxRuntime(parity.path, threads=1)}
+        figures = {name: asdict(latency(runtime, repeats=repeats, seed=seed)) for name, runtime in runtimes.items()}
+    count = sum(parameter.numel() for parameter in policy.parameters())
     return {"parameters": count, "max_abs_difference": parity.max_abs_difference, **figures}
 
 
@@ -87,15 +87,15 @@ def main() -> None:
     parser.add_argument("checkpoints", nargs="*", type=Path, metavar="CHECKPOINT")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     parser.add_argument("--repeats", type=int, default=1000)
-    given = parser.parse_args()
-    loaded = [(path.name, load(path)) for path in given.checkpoints]
-    measured = [(name, each.policy, each.card.space) for name, each in loaded] or list(untrained())
-    figures = {name: both(policy, space, repeats=given.repeats, seed=0) for name, policy, space in measured}
-    if given.json:
-        print(json.dumps({"cores": os.cpu_count(), "repeats": given.repeats, "batch": 1, "policies": figures}))
+    args = parser.parse_args()
+    loaded = [(path.name, load(path)) for path in args.checkpoints]
+    measured = [(name, checkpoint.policy, checkpoint.card.space) for name, checkpoint in loaded] or list(untrained())
+    figures = {name: both(policy, space, repeats=args.repeats, seed=0) for name, policy, space in measured}
+    if args.json:
+        print(json.dumps({"cores": os.cpu_count(), "repeats": args.repeats, "batch": 1, "policies": figures}))
         return
-    for name, each in figures.items():
-        print(name, each)
+    for name, figure in figures.items():
+        print(name, figure)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ ASKED = {
 
 
 SECONDS, OFF_AFTER_S = 2.0, 1.4
-Each = dict[str, float | bool | str]
+Outcome = dict[str, float | bool | str]
 
 
 def commands() -> list[Log]:
@@ -54,44 +54,44 @@ def commands() -> list[Log]:
     ]
 
 
-def one(number: int, *, variables: int) -> tuple[int, dict[str, Each]]:
+def one(number: int, *, variables: int) -> tuple[int, dict[str, Outcome]]:
     bench, rng = xl330(), np.random.default_rng(1000 + number)
     drawn = set(rng.choice(len(ASKED), variables, replace=False).tolist())
     truth = {name: float(rng.uniform(*ends)) for k, (name, ends) in enumerate(ASKED.items()) if k in drawn}
     logs = logs_of_truth(bench, truth, seed=number, asked=commands())
     began = time.process_time()
     fit = calibrate(bench, check(bench, logs), list(truth), seed=number, where=Where(1))
-    result: dict[str, Each] = {}
+    result: dict[str, Outcome] = {}
     for name, value in truth.items():
         if name in fit.patch.unknown:
             result[name] = {"truth": value, "unknown": fit.patch.unknown[name].reason}
             continue
-        found = fit.patch.fitted[name]
-        near = abs(found.value - value) <= 0.05 * abs(value)
-        within = found.low <= value <= found.high
+        estimate = fit.patch.fitted[name]
+        near = abs(estimate.value - value) <= 0.05 * abs(value)
+        within = estimate.low <= value <= estimate.high
         result[name] = {
-            "truth": value, "value": found.value, "low": found.low, "high": found.high, "recovered": near or within,
-            "near": near, "within": within,
+            "truth": value, "value": estimate.value, "low": estimate.low, "high": estimate.high,
+            "recovered": near or within, "near": near, "within": within,
         }  # fmt: skip
-    missed = [name for name, each in result.items() if each.get("recovered") is False]
-    unknown = [name for name, each in result.items() if "unknown" in each]
+    missed = [name for name, outcome in result.items() if outcome.get("recovered") is False]
+    unknown = [name for name, outcome in result.items() if "unknown" in outcome]
     used = time.process_time() - began
     print(f"truth {number}: missed {missed or 'none'}, unknown {unknown or 'none'}, {used:.0f} s", flush=True)
     return number, result
 
 
-def summary(runs: dict[str, dict[str, Each]], variables: int) -> dict[str, object]:
-    told = [each for run in runs.values() for each in run.values() if "unknown" not in each]
+def summary(runs: dict[str, dict[str, Outcome]], variables: int) -> dict[str, object]:
+    estimated = [outcome for run in runs.values() for outcome in run.values() if "unknown" not in outcome]
     return {
         "truths": len(runs),
         "variables": variables,
         "hidden": sum(len(run) for run in runs.values()),
-        "told": len(told),
-        "recovered": sum(bool(each["recovered"]) for each in told),
-        "near": sum(bool(each["near"]) for each in told),
-        "within_interval": sum(bool(each["within"]) for each in told),
-        "unknown": sum("unknown" in each for run in runs.values() for each in run.values()),
-        "whole_truths": sum(all(each.get("recovered", True) for each in run.values()) for run in runs.values()),
+        "told": len(estimated),
+        "recovered": sum(bool(outcome["recovered"]) for outcome in estimated),
+        "near": sum(bool(outcome["near"]) for outcome in estimated),
+        "within_interval": sum(bool(outcome["within"]) for outcome in estimated),
+        "unknown": sum("unknown" in outcome for run in runs.values() for outcome in run.values()),
+        "whole_truths": sum(all(outcome.get("recovered", True) for outcome in run.values()) for run in runs.values()),
         "runs": dict(sorted(runs.items(), key=lambda item: int(item[0]))),
     }
 
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "known_truth.json")
     args = parser.parse_args()
-    runs: dict[str, dict[str, Each]] = {}
+    runs: dict[str, dict[str, Outcome]] = {}
     if args.out.exists():
         before = json.loads(args.out.read_text(encoding="utf-8"))
         if before["variables"] != args.variables:

@@ -74,8 +74,8 @@ def cell(
         "--workers", threads, "--out", out / "evaluations" / name,
     )  # fmt: skip
     success = judged["success"]
-    told = f"{success['rate']:6.1%} [{success['low']:.1%}, {success['high']:.1%}]"
-    print(f"{name:24} {told} in {seconds:.0f} s", flush=True)
+    interval = f"{success['rate']:6.1%} [{success['low']:.1%}, {success['high']:.1%}]"
+    print(f"{name:24} {interval} in {seconds:.0f} s", flush=True)
     result = {
         "demonstrations": episodes, "success": success["rate"], "low": round(success["low"], 4),
         "high": round(success["high"], 4), "trials": trials, "train_s": round(seconds, 1),

@@ -76,18 +76,18 @@ def looped(strategy: str, robot: str, objects: list[str], args: argparse.Namespa
 def again(folder: Path, robot: str, done: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
     """Test the policy in new scenes: a loop ends with the first round that reaches the target, which may be chance."""
     last = done["rounds"][-1]["number"]
-    told = twinloop(
+    deployed = twinloop(
         "deploy", folder / f"round-{last}" / "policy", "--robot", robot, "--episodes", args.trials,
         "--first", SCENES * (last + 1), "--workers", args.workers, "--out", folder / "again",
     )  # fmt: skip
-    return entry(told["policies"][0])
+    return entry(deployed["policies"][0])
 
 
-def kept(file: Path, robot: str, found: dict[str, Any]) -> None:
+def kept(file: Path, robot: str, results: dict[str, Any]) -> None:
     """Add this cell's rows to those of other cells and earlier strategies."""
     cells = json.loads(file.read_text())["cells"] if file.exists() else {}
     before = cells.get(robot, {})
-    cells[robot] = before | found | {"rows": before.get("rows", {}) | found["rows"]}
+    cells[robot] = before | results | {"rows": before.get("rows", {}) | results["rows"]}
     file.write_text(json.dumps({"cells": cells}, indent=1) + "\n")
 
 
@@ -114,23 +114,23 @@ def main() -> None:
     robot = f"rehearsal:seed={args.cell}" if args.cell.isdecimal() else f"rehearsal:{args.cell}"
     objects = objects_in(robot)
     sizes = {name: getattr(args, name) for name in ("budget", "trials", "episodes", "steps", "tuning")}
-    found: dict[str, Any] = {"cell": robot, "objects": objects, "rows": {}}
+    results: dict[str, Any] = {"cell": robot, "objects": objects, "rows": {}}
     for strategy in args.strategies:
         done = looped(strategy, robot, objects, args)
-        rows = [row(each) for each in done["rounds"]]
-        found["rows"][strategy] = {"reached": done["reached"], **sizes, "rounds": rows, "again": done["again"]}
-        for each in rows:
-            twin, there = each["twin"], each["robot"]
+        rows = [row(loop_round) for loop_round in done["rounds"]]
+        results["rows"][strategy] = {"reached": done["reached"], **sizes, "rounds": rows, "again": done["again"]}
+        for result in rows:
+            twin, there = result["twin"], result["robot"]
             print(
-                f"{strategy:9} round {each['number']}: {each['demonstrations']:3} real demonstrations, twin "
+                f"{strategy:9} round {result['number']}: {result['demonstrations']:3} real demonstrations, twin "
                 f"{twin['successes']}/{twin['trials']}, cell {there['successes']}/{there['trials']} "
-                f"[{there['low']:.2f}, {there['high']:.2f}]  {', '.join(each['open_gaps'])}",
+                f"[{there['low']:.2f}, {there['high']:.2f}]  {', '.join(result['open_gaps'])}",
                 flush=True,
             )
         if args.into:
-            kept(args.into, robot, found)
+            kept(args.into, robot, results)
     if args.json:
-        print(json.dumps(found))
+        print(json.dumps(results))
 
 
 def row(done: dict[str, Any]) -> dict[str, Any]:

@@ -100,36 +100,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     parser.add_argument("--series", type=int, default=2000)
-    given = parser.parse_args()
+    args = parser.parse_args()
     rng = np.random.default_rng(0)
     watched = watches()
     usual = {"success": 0.95, "interventions": 2 / TRIALS, "safety": 0.01, "drift": 0.02}
     promised = {name: watch.expected for name, watch in watched.items()}
     threshold = FALSE_ALARM_EPISODES * len(watched)
-    found = {
-        "series": given.series, "horizon": HORIZON, "trials": TRIALS,
+    results = {
+        "series": args.series, "horizon": HORIZON, "trials": TRIALS,
         "false_alarm_episodes": FALSE_ALARM_EPISODES, "bound": HORIZON / FALSE_ALARM_EPISODES,
         "expected": {name: round(value, 4) for name, value in promised.items()},
-        "at_promise": false_alarms(promised, watched, series=given.series, rng=rng),
-        "as_before": false_alarms(usual, watched, series=given.series, rng=rng),
+        "at_promise": false_alarms(promised, watched, series=args.series, rng=rng),
+        "as_before": false_alarms(usual, watched, series=args.series, rng=rng),
         "success": [
-            {"rate": rate} | delays("success", 0.95, rate, watched["success"], threshold, series=given.series, rng=rng)
+            {"rate": rate} | delays("success", 0.95, rate, watched["success"], threshold, series=args.series, rng=rng)
             for rate in DROPS
         ],
         "others": {
             name: [
                 {"mean_after": mean}
-                | delays(name, usual[name], mean, watched[name], threshold, series=given.series, rng=rng)
+                | delays(name, usual[name], mean, watched[name], threshold, series=args.series, rng=rng)
                 for mean in means
             ]
             for name, means in (("interventions", (0.2, 0.4)), ("safety", (0.1, 0.2)), ("drift", (0.1, 0.3)))
         },
-        "window": window(0.95, 0.7, promised["success"], series=given.series, rng=rng),
+        "window": window(0.95, 0.7, promised["success"], series=args.series, rng=rng),
     }  # fmt: skip
-    for name, value in found.items():
+    for name, value in results.items():
         print(name, value)
-    if given.json:
-        print(json.dumps(found))
+    if args.json:
+        print(json.dumps(results))
 
 
 if __name__ == "__main__":

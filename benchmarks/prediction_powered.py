@@ -33,7 +33,7 @@ SLOW = 400
 
 
 def pair_chances(real: float, twin: float, correlation: float) -> np.ndarray:
-    """Of (both, only real, only twin, neither); the correlation is cut to what these rates allow."""
+    """Probabilities of (both, only real, only twin, neither). The correlation is clipped to what the rates allow."""
     both = real * twin + correlation * np.sqrt(real * (1 - real) * twin * (1 - twin))
     both = min(max(both, real + twin - 1, 0.0), real, twin)
     chances = np.clip([both, real - both, twin - both, 1 - real - twin + both], 0, 1)
@@ -79,23 +79,23 @@ def trials_alone(width: float, real: float, least: int) -> float:
 def other_cell(row: dict[str, Any], *, series: int, rng: np.random.Generator) -> dict[str, dict[str, float]]:
     real, twin, n = row["real"], row["twin"], int(row["trials"])
     chances = pair_chances(real, twin, row["correlation"])
-    found = {name: [] for name in (*METHODS[1:], "betting_alone", "bootstrap")}
+    intervals = {name: [] for name in (*METHODS[1:], "betting_alone", "bootstrap")}
     for _ in range(series):
         kind = rng.choice(4, size=n, p=chances)
         truth, paired = (kind < 2).astype(float), (kind % 2 == 0).astype(float)
         many = (rng.random(TWIN_TRIALS) < twin).astype(float)
         for method in METHODS[1:]:
-            each = combine(truth, paired, many, method=method)
-            found[method].append((each.low, each.high))
+            estimate = combine(truth, paired, many, method=method)
+            intervals[method].append((estimate.low, estimate.high))
         alone = combine(truth, np.zeros(n), many, method="betting")
-        found["betting_alone"].append((alone.low, alone.high))
-        found["bootstrap"].append(bootstrap(truth, paired, float(many.mean()), rng))
-    told = {}
-    for name, ends in found.items():
+        intervals["betting_alone"].append((alone.low, alone.high))
+        intervals["bootstrap"].append(bootstrap(truth, paired, float(many.mean()), rng))
+    quality = {}
+    for name, ends in intervals.items():
         low, high = np.array(ends).T
         covered = (low <= real + 1e-9) & (real - 1e-9 <= high)
-        told[name] = {"coverage": float(covered.mean()), "width": float((high - low).mean())}
-    return told
+        quality[name] = {"coverage": float(covered.mean()), "width": float((high - low).mean())}
+    return quality
 
 
 def bootstrap(truth: np.ndarray, paired: np.ndarray, usual: float, rng: np.random.Generator) -> tuple[float, float]:
@@ -113,27 +113,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     parser.add_argument("--series", type=int, default=4000)
-    given = parser.parse_args()
+    args = parser.parse_args()
     rng = np.random.default_rng(0)
     cells = []
     for (real, twin), correlation, n in itertools.product(CELLS, CORRELATIONS, TRIALS):
-        row = default_cell(real, twin, correlation, n, series=5 * given.series, rng=rng)
+        row = default_cell(real, twin, correlation, n, series=5 * args.series, rng=rng)
         cells.append(row | {"fewer_trials": 1 - n / trials_alone(row["width"], real, n)})
         print({name: round(value, 3) for name, value in cells[-1].items()}, flush=True)
     for row in cells:
         if (row["real"], row["twin"]) == CELLS[0] and row["trials"] in (10, 20, 50):
-            row["others"] = other_cell(row, series=min(given.series, SLOW), rng=rng)
+            row["others"] = other_cell(row, series=min(args.series, SLOW), rng=rng)
             print(row, flush=True)
     scan = [
-        default_cell(*each, series=5 * given.series, rng=rng)
-        for each in itertools.product(SCAN_REAL, SCAN_TWIN, SCAN_CORRELATIONS, TRIALS)
+        default_cell(*case, series=5 * args.series, rng=rng)
+        for case in itertools.product(SCAN_REAL, SCAN_TWIN, SCAN_CORRELATIONS, TRIALS)
     ]
-    series = 5 * given.series
+    series = 5 * args.series
     worst, fresh = summary(scan, series=series), summary(fresh_cells(series=series), series=series)
     print(worst, fresh, sep="\n")
-    if given.json:
-        found = {"twin_trials": TWIN_TRIALS, "series": given.series, "cells": cells, "scan": worst, "fresh": fresh}
-        print(json.dumps(found))
+    if args.json:
+        results = {"twin_trials": TWIN_TRIALS, "series": args.series, "cells": cells, "scan": worst, "fresh": fresh}
+        print(json.dumps(results))
 
 
 def fresh_cells(*, series: int) -> list[dict[str, Any]]:

@@ -46,18 +46,18 @@ def main() -> None:
         print(json.dumps(rates) if args.json else "\n".join(f"{kind}: {rate}" for kind, rate in rates.items()))
         return
     with tempfile.TemporaryDirectory() as scratch:
-        found = measured(_recordings(args, Path(scratch))[: args.episodes], args.seeds)
+        results = measured(_recordings(args, Path(scratch))[: args.episodes], args.seeds)
     if args.json:
-        print(json.dumps(found))
+        print(json.dumps(results))
         return
-    clean = found["clean"]
+    clean = results["clean"]
     most = f"at most {100 * clean['high']:.1f} %"
     print(f"clean: {clean['rejected']} of {clean['episodes']} rejected, {most}: {clean['verdicts']}")
-    for name, row in found["faults"].items():
+    for name, row in results["faults"].items():
         print(
             f"{name:18} {row['check']:18} found {row['found']:3} of {row['tried']:3}, under its name {row['named']:3}"
         )
-    print(f"all: found {100 * found['found']:.1f} %, under its name {100 * found['named']:.1f} %")
+    print(f"all: found {100 * results['found']:.1f} %, under its name {100 * results['named']:.1f} %")
 
 
 def measured(clean: list[RecordedEpisode], seeds: int) -> dict:
@@ -69,18 +69,18 @@ def measured(clean: list[RecordedEpisode], seeds: int) -> dict:
     good = [take for take in clean if not verdicts[take.attempt] and take.rows >= LEAST_ROWS]
     faults = {}
     for name, (check, fault) in FAULTS.items():
-        tried = found = named = 0
+        tried = detected = named = 0
         for seed in range(seeds):
             for take in good:
                 broken = fault(take, np.random.default_rng([seed, take.attempt]))
                 if broken is None:
                     continue
-                others = [each for each in summaries if each.attempt != take.attempt]
+                others = [summary for summary in summaries if summary.attempt != take.attempt]
                 quality = judge(broken, DatasetStatistics.of([*others, EpisodeStatistics.of(broken)]), config)
                 tried += 1
-                found += any(finding.check == check for finding in quality.findings)
+                detected += any(finding.check == check for finding in quality.findings)
                 named += quality.verdict == check
-        faults[name] = {"check": check, "tried": tried, "found": found, "named": named}
+        faults[name] = {"check": check, "tried": tried, "found": detected, "named": named}
     tried = sum(row["tried"] for row in faults.values())
     _, high = wilson(len(rejected), len(clean))
     return {
@@ -111,7 +111,7 @@ def resting_robots(robots: int, *, episodes: int = 8) -> dict[str, dict]:
                     if frozen is None:
                         continue
                     broken = recorded(frozen)
-                    others = [each for each in summaries if each.attempt != episode.number]
+                    others = [summary for summary in summaries if summary.attempt != episode.number]
                     among = DatasetStatistics.of([*others, EpisodeStatistics.of(broken)])
                     errors = judge(broken, among, QualityConfig()).errors
                     counts[f"frozen {name}"] += 1

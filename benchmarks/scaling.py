@@ -68,8 +68,8 @@ def main() -> None:
                     runs.setdefault(f"{executor}_{workers}", []).append(run)
                 engine[workers].append(limits[workers].measure(args.passes).per_s)
             runs.setdefault("store_2", []).append(generate(args.episodes, 2, "local", store.address("run")))
-            told = ", ".join(f"{name} {args.episodes / seconds[-1]:.1f}" for name, seconds in runs.items())
-            note(f"round {number + 1}: limit {engine[2][-1]:.1f}, {told}")
+            rates_text = ", ".join(f"{name} {args.episodes / seconds[-1]:.1f}" for name, seconds in runs.items())
+            note(f"round {number + 1}: limit {engine[2][-1]:.1f}, {rates_text}")
         rates = {**driver_rates("local", LOCAL), **driver_rates("ray", _ray())}
         start_s = {name: rates[f"start_s_{name}"] for name in ("local", "ray")}
         medians = {workers: statistics.median(values) for workers, values in engine.items()}
@@ -118,7 +118,7 @@ def summary(
 
 
 def sizes() -> dict[str, float]:
-    """Of what a trajectory and a shard are in bytes, by a real run."""
+    """Sizes of a trajectory and a shard, measured in a run."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "dataset"
         command = [sys.executable, "-m", "twinloop", "generate", "--episodes", "256", "--out", str(out)]
@@ -155,8 +155,8 @@ def folder_commits_per_s(path: Path) -> float:
     with DatasetWriter.open(path, head, CONFIG_TEXT) as writer:
         drafts = [draft(writer.scratch(f"{first}"), first, stop, head) for first, stop in writer.missing()]
         began = time.perf_counter()
-        for each in drafts:
-            writer.commit(each)
+        for shard in drafts:
+            writer.commit(shard)
         return len(drafts) / (time.perf_counter() - began)
 
 
@@ -165,8 +165,8 @@ def store_rates(remote: Remote, scratch: Path) -> dict[str, float]:
     with RemoteWriter.open(remote, head, CONFIG_TEXT) as writer:
         drafts = [draft(scratch / f"{first}", first, stop, head) for first, stop in writer.missing()]
         began = time.perf_counter()
-        for each in drafts:
-            publish(remote, writer.identity, each)
+        for shard in drafts:
+            publish(remote, writer.identity, shard)
         publishing_s = time.perf_counter() - began
         began = time.perf_counter()
         assert len(read_entries(Objects(remote), head)) == SHARDS

@@ -26,14 +26,14 @@ LONGEST = 10  # in multiples of the fixed size
 def of_rates(null: float, target: float, *, series: int) -> dict[str, float]:
     fixed, plan = fixed_test(null=null, target=target, error=ERROR, miss=MISS), RatePlan(null, target, ERROR, MISS)
     better, worse = (1 + target) / 2, null - (target - null)
-    found = {
+    outcomes = {
         name: expect(plan, (1 - rate, rate), series=series, most_trials=LONGEST * fixed.trials, seed=place)
         for place, (name, rate) in enumerate((("null", null), ("target", target), ("better", better), ("worse", worse)))
     }
     return {
         "null": null, "target": target, "fixed_trials": fixed.trials, "fixed_error": fixed.error,
         "fixed_power": fixed.power, "peeking_error": peeking(null, fixed.trials, series=series, seed=9),
-        **_shown(found),
+        **_summary(outcomes),
     }  # fmt: skip
 
 
@@ -47,20 +47,20 @@ def of_arms(control: float, candidate: float, *, series: int) -> dict[str, float
 
     better = (1 + candidate) / 2
     truths = {"null": control, "target": candidate, "better": better, "worse": control - target}
-    found = {
+    outcomes = {
         name: expect(plan, chances(rate, control), series=series, most_trials=LONGEST * pairs, seed=place)
         for place, (name, rate) in enumerate(truths.items())
     }
-    return {"control": control, "candidate": candidate, "fixed_trials": pairs, **_shown(found)}
+    return {"control": control, "candidate": candidate, "fixed_trials": pairs, **_summary(outcomes)}
 
 
-def _shown(found: dict) -> dict[str, float]:
-    told = {
-        "error": found["null"].accepted, "power": found["target"].accepted,
-        "rejected_wrongly": found["target"].rejected,
-        "undecided": max(each.undecided for each in found.values()),
+def _summary(outcomes: dict) -> dict[str, float]:
+    rates = {
+        "error": outcomes["null"].accepted, "power": outcomes["target"].accepted,
+        "rejected_wrongly": outcomes["target"].rejected,
+        "undecided": max(outcome.undecided for outcome in outcomes.values()),
     }  # fmt: skip
-    return told | {f"trials_at_{name}": round(each.mean_trials, 1) for name, each in found.items()}
+    return rates | {f"trials_at_{name}": round(outcome.mean_trials, 1) for name, outcome in outcomes.items()}
 
 
 def fixed_pairs(control: float, candidate: float) -> int:
@@ -72,8 +72,8 @@ def fixed_pairs(control: float, candidate: float) -> int:
         enough = (tails <= ERROR) & (differing[None] <= differing[:, None])
         least = np.where(enough.any(axis=1), enough.argmax(axis=1), n + 1)
         chance = np.diff(np.concatenate([[0.0], bdtr(differing.astype(float), n, won + lost)]))
-        shown = np.where(least > differing, 0.0, bdtrc(np.maximum(least - 1.0, 0), differing, won / (won + lost)))
-        if chance @ shown >= 1 - MISS:
+        power = np.where(least > differing, 0.0, bdtrc(np.maximum(least - 1.0, 0), differing, won / (won + lost)))
+        if chance @ power >= 1 - MISS:
             return n
     raise ValueError("more than 2,000 pairs")
 
@@ -90,13 +90,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     parser.add_argument("--series", type=int, default=20_000)
-    given = parser.parse_args()
-    rates = [of_rates(*each, series=given.series) for each in RATES]
-    arms = [of_arms(*each, series=given.series) for each in ARMS]
+    args = parser.parse_args()
+    rates = [of_rates(*pair, series=args.series) for pair in RATES]
+    arms = [of_arms(*pair, series=args.series) for pair in ARMS]
     for row in (*rates, *arms):
         print({name: round(value, 4) for name, value in row.items()})
-    if given.json:
-        print(json.dumps({"series": given.series, "error": ERROR, "miss": MISS, "rates": rates, "arms": arms}))
+    if args.json:
+        print(json.dumps({"series": args.series, "error": ERROR, "miss": MISS, "rates": rates, "arms": arms}))
 
 
 if __name__ == "__main__":

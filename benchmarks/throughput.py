@@ -11,6 +11,9 @@ In one run on one machine, alternating, for the embedded config and then for oth
 all processes and holds on a busy machine too. It does not see cores that wait. `tuned_ratio` and `tuned_cpu_ratio`
 compare with the tuned limit.
 
+`steps` has simulated seconds per second of `generate` at larger physics steps, beside those of Genesis, which is the
+fastest other simulator on a CPU that was tried (in batches, without randomization and without writing).
+
     python benchmarks/throughput.py [--episodes 6000] [--rounds 3] [--tasks stack,pour] [--task-episodes 2000] [--json]
 """
 
@@ -24,13 +27,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from twinloop.randomize.draw import Draws
+from twinloop.run.config import RunConfig
 from twinloop.run.default import embedded_config
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
@@ -42,7 +46,11 @@ from twinloop.simulate.rollout import rollout
 PUBLISHED_PER_S = 780_000 / (11 * 3600)  # NVIDIA, 780,000 synthetic manipulation trajectories in 11 h
 WIDTH = 256
 PASSES, TASK_PASSES = 5, 2
-TASKS = ("stack", "put_in_drawer", "peg_insertion", "sort_by_colour", "clear_table", "pour")
+TASKS = ("stack", "put_in_drawer", "peg_insertion", "sort_by_colour", "clear_table", "pour", "lift_tray")
+ROBOTS = {"lift_tray": "dual_panda"}
+"""Task -> robot, where it is not that of the embedded config."""
+GENESIS_SECONDS_PER_S = {4.0: 102.0, 10.0: 275.0}
+"""Physics step in ms -> simulated seconds per second of Genesis, measured on two cores of the same type."""
 
 
 def main() -> None:
@@ -54,13 +62,14 @@ def main() -> None:
     parser.add_argument("--tasks", default=",".join(TASKS), help='other tasks, with commas; "" for none')
     parser.add_argument("--task-episodes", type=int, default=2000, help="in each run of another task")
     parser.add_argument("--task-rounds", type=int, default=1)
+    parser.add_argument("--steps", default="4,10", help='physics steps to compare with Genesis, in ms; "" for none')
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
 
     generate(16)  # the first run of an installation compiles its modules
     result: dict[str, Any] = {}
     if args.episodes:
-        figures = compare("", args.episodes, args.rounds, passes=PASSES)
+        figures = compare("embedded config", embedded_config(), args.episodes, args.rounds, passes=PASSES)
         result |= figures | {
             "unit": "trajectories/s",
             "published_gpu_cluster": round(PUBLISHED_PER_S, 2),
@@ -69,19 +78,41 @@ def main() -> None:
             "cores": os.cpu_count(),
         }
     names = [name for name in args.tasks.split(",") if name]
-    result["tasks"] = {name: compare(name, args.task_episodes, args.task_rounds, passes=TASK_PASSES) for name in names}
+    result["tasks"] = {
+        name: compare(name, config_of(name), args.task_episodes, args.task_rounds, passes=TASK_PASSES) for name in names
+    }
+    steps_ms = [float(step) for step in args.steps.split(",") if step]
+    result["steps"] = {f"{step:g}": compare_step(step, args.episodes or 6000, args.rounds) for step in steps_ms}
     print(json.dumps(result) if args.json else "\n".join(f"{key:30} {value}" for key, value in result.items()))
 
 
-def compare(task: str, episodes: int, rounds: int, *, passes: int) -> dict[str, Any]:
-    """The rates of the engine and of `generate`, and their ratios. task: "" for the embedded config's own."""
-    name = task or "embedded config"
+def config_of(task: str) -> RunConfig:
+    """The embedded config with another task, and the robot that the task needs."""
+    config = embedded_config()
+    return (config.with_robot(ROBOTS[task]) if task in ROBOTS else config).with_task(task)
+
+
+def compare_step(step_ms: float, episodes: int, rounds: int) -> dict[str, Any]:
+    """`generate` with another physics step, in simulated seconds per second, beside Genesis."""
+    config = embedded_config()
+    config = replace(config, rollout=replace(config.rollout, timestep_ms=step_ms))
+    mean_episode_s = Limit(WIDTH, config).mean_episode_s
+    rates = [generate(episodes, config) for _ in range(rounds)]
+    simulated = _median(rates).per_s * mean_episode_s
+    peer = GENESIS_SECONDS_PER_S.get(step_ms)
+    note(f"physics step of {step_ms:g} ms: {simulated:.0f} simulated seconds per second")
+    times = {"genesis": peer, "times_genesis": round(simulated / peer, 2)} if peer else {}
+    return {"ours": round(_median(rates).per_s, 2), "simulated_seconds_per_second": round(simulated, 1), **times}
+
+
+def compare(name: str, config: RunConfig, episodes: int, rounds: int, *, passes: int) -> dict[str, Any]:
+    """The rates of the engine and of `generate`, and their ratios."""
     note(f"{name}: recording the commands of {WIDTH} episodes")
-    limit_of = Limit(WIDTH, task=task)
+    limit_of = Limit(WIDTH, config)
     limits, tuned, ours = [], [], []
     for number in range(rounds):
         limits.append(limit_of.measure(passes))
-        ours.append(generate(episodes, task=task))
+        ours.append(generate(episodes, config))
         tuned.append(limit_of.measure(passes, tuned=True))
         limits.append(limit_of.measure(passes))
         speeds = [rate.per_s for rate in (*limits[-2:], ours[-1])]
@@ -97,6 +128,7 @@ def compare(task: str, episodes: int, rounds: int, *, passes: int) -> dict[str, 
         "tuned_cpu_ratio": round(reached.per_cpu_s / fastest.per_cpu_s, 4),
         "mean_episode_s": round(limit_of.mean_episode_s, 3),
         "things": len(limit_of.twin.things),
+        "arms": len(limit_of.twin.robot.arms),
         "episodes": episodes,
         "rounds": rounds,
     }
@@ -119,14 +151,12 @@ class Limit:
 
     Args:
         width: simulations.
-        task: "" for the task of the embedded config.
+        config: default: the embedded config.
         threads: 0 is one per core.
     """
 
-    def __init__(self, width: int, *, task: str = "", threads: int = 0):
-        config = embedded_config()
-        if task:
-            config = config.with_task(task)
+    def __init__(self, width: int, config: RunConfig | None = None, *, threads: int = 0):
+        config = config or embedded_config()
         self.twin = twin_of(config)
         self._profilers = [(callback, callback.value) for callback in profiler_callbacks()]
         self.draws: Draws = config.sampler(seed=0).draw(0, width)
@@ -136,7 +166,9 @@ class Limit:
         (episodes,) = rollout(cell, iter([self.draws]), expert, seed=0)
         self.lengths = episodes.lengths
         self.commands = _padded(episodes)
-        self.commands[:, :, -1] = self.twin.robot.gripper.control(self.commands[:, :, -1])
+        arms = self.twin.robot.arms
+        for column, arm in enumerate(arms, start=self.commands.shape[2] - len(arms)):
+            self.commands[:, :, column] = arm.gripper.control(self.commands[:, :, column])
         self.cell = cell
         self.mean_episode_s = float(self.lengths.mean() * self.twin.control_period_s)
 
@@ -178,13 +210,25 @@ def _padded(episodes: Episodes) -> np.ndarray:
     return episodes["command"][np.array(rows)].astype(float)
 
 
-def generate(episodes: int, *, task: str = "") -> Rate:
+def generate(episodes: int, config: RunConfig | None = None) -> Rate:
+    """Rates of `twinloop generate` in a process of its own."""
     # With this variable every process would compile all modules again.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "dataset"
-        command = [sys.executable, "-m", "twinloop", "generate", "--episodes", str(episodes), "--out", str(out)]
-        command += ["--task", task] if task else []
+        file = Path(folder) / "cell.yaml"
+        file.write_text((config or embedded_config()).to_yaml())
+        command = [
+            sys.executable,
+            "-m",
+            "twinloop",
+            "generate",
+            str(file),
+            "--episodes",
+            str(episodes),
+            "--out",
+            str(out),
+        ]
         began, cpu_before = time.perf_counter(), _children_cpu_s()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         return Rate(episodes / (time.perf_counter() - began), episodes / (_children_cpu_s() - cpu_before))

@@ -14,6 +14,7 @@ def tables(
     """Placeholder -> text."""
     return {
         "THROUGHPUT_TASKS": _throughput(throughput.get("tasks", {})),
+        "THROUGHPUT_STEPS": _steps(throughput),
         "LEARNING": _curves(learning["curves"]),
         "LEARNING_FINDINGS": _learning_findings(learning["curves"]),
         "INFERENCE": _latencies(inference["policies"]),
@@ -29,13 +30,23 @@ def _throughput(tasks: Mapping[str, Mapping[str, Any]]) -> str:
     if not tasks:
         return "Not measured yet: `python benchmarks/throughput.py`."
     lines = [
-        "| task | things | episode | engine alone | `generate` | ratio | of CPU time |",
-        "|---|---|---|---|---|---|---|",
+        "| task | things | arms | episode | engine alone | `generate` | ratio | of CPU time |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| `{name}` | {row['things']} | {row['mean_episode_s']:.1f} s | {row['limit']:.1f} | {row['ours']:.1f} "
-        f"| {row['ratio']:.2f} | {row['cpu_ratio']:.2f} |"
+        f"| `{name}` | {row['things']} | {row['arms']} | {row['mean_episode_s']:.1f} s | {row['limit']:.1f} "
+        f"| {row['ours']:.1f} | {row['ratio']:.2f} | {row['cpu_ratio']:.2f} |"
         for name, row in tasks.items()
+    ]
+    return "\n".join(lines)
+
+
+def _steps(throughput: Mapping[str, Any]) -> str:
+    """One line per physics step: simulated seconds per second of generate and of Genesis."""
+    lines = ["| physics step | `generate` | Genesis | ratio |", "|---|---|---|---|"]
+    lines += [
+        f"| {step} ms | {row['simulated_seconds_per_second']:.0f} | {row['genesis']:.0f} | {row['times_genesis']:.1f} |"
+        for step, row in throughput.get("steps", {}).items()
     ]
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from twinloop.calibrate.recorded_log import VELOCITY
 from twinloop.curate.quality import ACTION, STATE, RecordedEpisode, estimate_pair_delay
 
 MIN_EXCITATION = 0.01
-"""Of the joint's range."""
+"""Smallest motion that tells something, as a share of the joint's range."""
 MIN_CORRELATION = 0.3
 
 

@@ -66,10 +66,10 @@ class ArmEmbodiment(Embodiment):
         self.features = (*measured, instruction_feature(), *true)
         self._channels = {CLEAN + name: channel for name, channel in sensed.items()}
         self.scale = _scale(twin, self.action, config.environment or EnvironmentConfig())
-        said = (INSTRUCTION,) if twin.task.roles else ()
+        instruction = (INSTRUCTION,) if twin.task.roles else ()
         self.defaults = TermDefaults(
-            observations=(*DEFAULT_OBSERVATIONS, *said), rewards=dict(REWARDS), terminations=("success", "fallen"),
-            privileged=PRIVILEGED,
+            observations=(*DEFAULT_OBSERVATIONS, *instruction), rewards=dict(REWARDS),
+            terminations=("success", "fallen"), privileged=PRIVILEGED,
         )  # fmt: skip
         self.varied = config.sampler(seed=0).varied
         self._bounds = _bounds(config, self.varied)

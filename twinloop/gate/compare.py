@@ -14,11 +14,11 @@ from twinloop.gate.evaluation import Evaluation, Subject, rate_json
 
 @dataclass(frozen=True)
 class Comparison:
-    """Of `ours` with `theirs`: how many attempts both, only one, or neither of them managed.
+    """Paired comparison of two policies: in how many attempts both, one or neither succeeded.
 
-    p_value: McNemar's exact test, two-sided: the chance of a split of those that only one managed at least as uneven
-        as this, were both policies equally good.
-    faster_s: the median of how much sooner ours was done, where both succeeded; NaN where never.
+    Attributes:
+        p_value: McNemar's exact test, two-sided.
+        faster_s: median lead of `ours` in attempts in which both succeeded; NaN if there is none.
     """
 
     ours: Subject
@@ -48,13 +48,13 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """Of the success rates, ours less theirs."""
+        """Success rate of `ours` minus that of `theirs`."""
         return (self.only_ours - self.only_theirs) / self.trials
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the difference, 95 %: Newcombe's square-and-add of both Wilson intervals, less what pairs have in common
-        (Statistics in Medicine 17, 1998, method 10)."""
+        """95 % interval of `difference`: Newcombe's score interval for paired proportions (Statistics in Medicine 17,
+        1998, method 10)."""
         a, b, c, d = self.both, self.only_ours, self.only_theirs, self.neither
         n = self.trials
         first, second = (a + b) / n, (a + c) / n

@@ -28,10 +28,14 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Subject:
-    """Who was evaluated where. With an attempt's number it is all that is needed to make that attempt again.
+    """The policy and the twin of an evaluation. Subject and attempt number reproduce an episode.
 
-    checkpoint: its folder's name. checkpoint_digest: what it is, whatever the folder is called. policy: its kind.
-    ensemble: how chunks were averaged, if they were. seed: of the run that was drawn.
+    Attributes:
+        checkpoint: name of the checkpoint's folder.
+        checkpoint_digest: identifies the checkpoint under any folder name.
+        policy: its kind.
+        ensemble: how action chunks were averaged; empty if they were not.
+        seed: run seed of the draws.
     """
 
     checkpoint: str

@@ -188,7 +188,7 @@ def fit_camera(
         )
         for start in range(search.starts)
     ]  # fmt: skip
-    found = min(searches, key=lambda one: one.fun)
+    best = min(searches, key=lambda search: search.fun)
     fine = _Cost(points(reach_m / 80), positions, seen, film, width=min(FINE_PX, width), seed=seed)
     steps = np.concatenate([[0.05, 0.05, 0.06, 0.06, 0.06, 0.03, 3.0], np.full(positions.shape[1], 0.03)])
     low = np.concatenate([[low for low, _ in BOUNDS], np.full(positions.shape[1], -4 * ZERO_RAD)])
@@ -208,7 +208,7 @@ def fit_camera(
         return vector
 
     steps, low, high = steps[determined], low[determined], high[determined]
-    best = np.concatenate([found.x, none])[determined]
+    best = np.concatenate([best.x, none])[determined]
     for number in range(search.refinements):
         on_progress("refinement", number, search.refinements)
         simplex = np.vstack([best, best + np.diag(steps / (number + 1))])

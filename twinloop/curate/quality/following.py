@@ -10,7 +10,7 @@ from twinloop.signals.delay import DelayEstimate, estimate_delay
 
 MAX_DELAY_S = 0.5
 MAX_DELAY_SHARE = 1 / 8
-"""Of the episode. With longer shifts too few rows are left to compare."""
+"""Share of the episode. With longer shifts too few rows are left to compare."""
 SHIFTS = 26
 MIN_VALUES = 20
 """Distinct readings of a joint that moves enough to measure its delay."""

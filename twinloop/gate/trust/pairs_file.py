@@ -85,7 +85,7 @@ class PairsFile:
 
 
 def pairs_of(content: Any, *, name: str) -> dict[str, tuple[PolicyPair, ...]]:
-    """Of what the file holds; `name` is for messages."""
+    """Task -> pairs of the parsed file `content`. `name` is the file's name in messages."""
     file = record_from_json(PairsFile, content, where=name, error=UsageError)
     return {
         task: tuple(

@@ -100,8 +100,8 @@ class KeypointEncoder(nn.Module):
 
     def pose_errors(self, poses: Tensor, labels: Tensor) -> dict[str, float]:
         """Return landmark -> mean distance of the predicted position from the true one, in metres."""
-        found = poses * self.get_buffer("pose_std") + self.get_buffer("pose_mean")
-        away = (found.unflatten(1, (-1, len(POSE))) - labels)[..., :3].norm(dim=2).nanmean(dim=0)
+        scaled = poses * self.get_buffer("pose_std") + self.get_buffer("pose_mean")
+        away = (scaled.unflatten(1, (-1, len(POSE))) - labels)[..., :3].norm(dim=2).nanmean(dim=0)
         return dict(zip(self._landmarks, map(float, away), strict=True))
 
     def _images(

@@ -186,8 +186,12 @@ class SacTraining:
 
     def _optimisers(self) -> dict[str, torch.optim.Optimizer]:
         sac = self._sac
-        found = {"actor": sac.actor.optimizer, "critic": sac.critic.optimizer, "temperature": sac.ent_coef_optimizer}
-        return {f"optimiser_{name}": optimiser for name, optimiser in found.items() if optimiser is not None}
+        optimizers = {
+            "actor": sac.actor.optimizer,
+            "critic": sac.critic.optimizer,
+            "temperature": sac.ent_coef_optimizer,
+        }
+        return {f"optimiser_{name}": optimizer for name, optimizer in optimizers.items() if optimizer is not None}
 
     def state(self) -> dict[str, Tensor]:
         sac, buffer = self._sac, self._buffer

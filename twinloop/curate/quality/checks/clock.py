@@ -91,7 +91,7 @@ def rate(episode: RecordedEpisode, _statistics: DatasetStatistics, config: Quali
 
 
 def _periods(episode: RecordedEpisode) -> tuple[np.ndarray, float]:
-    """Of the rows between which the clock ran forwards, and the usual one."""
+    """Steps of the clock where it ran forwards, and their median."""
     if episode.time_s is None or episode.rows < 2:
         return np.empty(0), np.nan
     periods = np.diff(spread_stamps(episode.time_s))
