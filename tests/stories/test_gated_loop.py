@@ -26,7 +26,7 @@ production: {trials: 8, success: 0.3, aim: 0.6, least_success: 0, safety: 1, fil
 LOOP = [
     "loop", "cell.yaml", "--robot", "twin:cell.yaml", "--rounds", "1", "--target", "1", "--budget", "2",
     "--trials", "8", "--episodes", "24", "--steps", "150", "--finetune-steps", "10", "--set", "width=96",
-    "--set", "depth=2", "--cells", "4", "--cell-episodes", "4", "--evaluation-episodes", "4", "--strategy", "blind",
+    "--set", "depth=2", "--cells", "2", "--cell-episodes", "4", "--evaluation-episodes", "4", "--strategy", "blind",
     "--rules", "rules.yaml", "--workers", "1", "--json", "--out", "loops/a",
 ]  # fmt: skip
 

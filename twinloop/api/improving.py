@@ -58,7 +58,7 @@ def diagnose(
         on_progress: called with (finished, total) counterfactual cells.
 
     Example:
-        >>> report = tl.diagnose("runlogs/demo", "policies/demo", "cell.yaml", cells=2, episodes=4, out="diagnosis")
+        >>> report = tl.diagnose("runlogs/demo", "policies/demo", "cell.yaml", cells=1, episodes=2, out="diagnosis")
         >>> len(report.findings)
         8
     """

@@ -71,9 +71,9 @@ def train(
         on_progress: called after every step.
 
     Example:
-        >>> checkpoint = tl.train("datasets/demo", "policies/demo", steps=20)
+        >>> checkpoint = tl.train("datasets/demo", "policies/demo", steps=150)
         >>> checkpoint.card.policy, checkpoint.card.steps
-        ('mlp', 20)
+        ('mlp', 150)
     """
     config = TrainingJobConfig(
         datasets=folders(data),

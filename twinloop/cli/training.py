@@ -34,9 +34,13 @@ def need_torch() -> None:
 
 
 def use_threads(threads: int | None) -> None:
+    """Set the number of torch threads. Default: `OMP_NUM_THREADS` if it is set, else one per core."""
     import torch
 
-    torch.set_num_threads(threads or os.cpu_count() or 1)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    elif "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(os.cpu_count() or 1)
 
 
 def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_rate: float) -> None:

@@ -7,12 +7,13 @@ from twinloop.diagnose.hypothesis import NOTHING, Hypothesis, rows_of
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import episode_rng
 from twinloop.randomize.parameter import GAPS
+from twinloop.randomize.servo import SERVO
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig, inapplicable_rows
 
 Chunk = tuple[int, tuple[Hypothesis, ...]]
 """The number of the first hypothesis, and consecutive hypotheses that one worker simulates in one twin."""
-MAX_CHUNK = 8
+MAX_CHUNK = 12
 MAX_SIMULATED = 3.0
 """Largest size of a cause in the bank."""
 TOGETHER = 3  # causes in each cell that checks how effects add up
@@ -82,12 +83,18 @@ def hypotheses_of(config: RunConfig, *, levels: int, seed: int) -> list[Hypothes
 
 
 def chunks_of(hypotheses: Sequence[Hypothesis]) -> list[Chunk]:
-    """Group consecutive hypotheses that vary the same rows."""
+    """Group consecutive hypotheses that the same model can simulate."""
     chunks: list[Chunk] = []
     for number, hypothesis in enumerate(hypotheses):
         first, group = chunks[-1] if chunks else (0, ())
-        if group and len(group) < MAX_CHUNK and group[0].ranges.keys() == hypothesis.ranges.keys():
+        if group and len(group) < MAX_CHUNK and _rows_of_model(group[0]) == _rows_of_model(hypothesis):
             chunks[-1] = first, (*group, hypothesis)
         else:
             chunks.append((number, (hypothesis,)))
     return chunks
+
+
+def _rows_of_model(hypothesis: Hypothesis) -> frozenset[str]:
+    """The rows of a hypothesis for which the model has parts of its own: bodies, sensors, delay lines, drives."""
+    rows = [BY_NAME[name] for name in hypothesis.ranges]
+    return frozenset(row.name for row in rows if row.builds or row.delay_line_ms or row in SERVO)

@@ -73,7 +73,8 @@ def bank_key(
     acting: Mapping[str, Any],
 ) -> str:
     """A short digest of everything that a bank depends on. policy: the digest of its card."""
-    hypotheses = [[repr(item.ranges), dict(item.elements)] for item in hypotheses_of(config, levels=levels, seed=seed)]
+    chunks = chunks_of(hypotheses_of(config, levels=levels, seed=seed))
+    hypotheses = [[[repr(item.ranges), dict(item.elements)] for item in group] for _, group in chunks]
     traits = [TRAITS_VERSION, *(trait.name for trait in TRAITS)]
     made_with = [policy, config.digest, versions((), films=False), episodes, seed, dict(acting)]
     content = [*made_with, hypotheses, traits, *cameras]

@@ -46,7 +46,7 @@ class LoopConfig:
         rules: file of the gate's rules; "" for the embedded ones.
         registry: folder of the registry; "" for one in the loop's folder.
         evaluation_episodes: evaluation episodes in the twin per object kind.
-        cells: counterfactual cells per gap. cell_episodes: episodes in each.
+        cells: sizes at which a diagnosis simulates each possible error. cell_episodes: episodes in each cell.
     """
 
     robot: str
@@ -68,7 +68,7 @@ class LoopConfig:
     rules: str = ""
     registry: str = ""
     evaluation_episodes: int = 200
-    cells: int = 24
+    cells: int = 3
     cell_episodes: int = 16
     seed: int = 1
     workers: int = 2
