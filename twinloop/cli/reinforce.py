@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    need_torch()
+    need_torch("rl")
     _need_rl()
     import torch
 

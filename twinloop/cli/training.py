@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 KINDS = ("mlp", "act", "flow", *plugin_names("twinloop.policies"))
 
 
-def need_torch() -> None:
-    """Raise an error if torch is not installed, without importing it."""
+def need_torch(extra: str = "learn") -> None:
+    """Raise an error that names the extra to install if torch is not installed, without importing it."""
     if find_spec("torch") is None:
-        raise UsageError("policies need torch: pip install 'twinloop[learn]'")
+        raise UsageError(f"policies need torch: pip install 'twinloop[{extra}]'")
 
 
 def use_threads(threads: int | None) -> None:
