@@ -5,7 +5,7 @@ model: it notices jumps, frozen values and noise. The *static* model reads the o
 wrong signs, swapped joints and shifted clocks, which the feature's own past would explain away.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -96,12 +96,17 @@ def own_past(trajectories: Trajectories, feature: str, columns: tuple[int, ...])
     return np.concatenate([trajectories.signal_at(feature, lag)[:, columns] for lag in OWN_LAGS], axis=1)
 
 
+def reference_feature(features: Container[str], feature: str) -> str | None:
+    """The feature that says where the arm is, other than `feature` itself."""
+    return next((name for name in (STATE, COMMAND, ACTION) if name != feature and name in features), None)
+
+
 def inputs_of(trajectories: Trajectories, feature: str, columns: tuple[int, ...]) -> np.ndarray:
     """(frames, inputs): the same part of the other features around each frame."""
     elements = trajectories.schema.elements
     hand = is_hand(elements[feature][columns[0]])
     parts = [np.zeros((trajectories.frames, 1))]
-    turning = next((name for name in (STATE, COMMAND, ACTION) if name != feature and name in elements), None)
+    turning = reference_feature(elements, feature)
     for name in modelled_features(trajectories):
         same = [index for index, element in enumerate(elements[name]) if is_hand(element) == hand]
         if name == feature or not same:

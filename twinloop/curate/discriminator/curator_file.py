@@ -16,12 +16,13 @@ from twinloop.curate.discriminator.feature_model import ColumnScale, FeatureMode
 from twinloop.curate.discriminator.frame_residuals import ChannelRanges
 from twinloop.curate.discriminator.head import FaultHead
 from twinloop.curate.discriminator.images import ImageModel
+from twinloop.curate.discriminator.posture_support import PostureSupport
 from twinloop.curate.discriminator.trajectories import TrajectorySchema
 from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError, UsageError
 
 FILE = "curator.npz"
-FORMAT = 1
+FORMAT = 2
 MOST_BYTES = 256 << 20
 DESCRIPTION = "description"
 
@@ -37,6 +38,9 @@ def save_curator(curator: Curator, folder: Path) -> Curator:
         arrays[f"models/{number}/weights"] = model.weights
     for name, values in curator.model.ranges.ends.items():
         arrays[f"ranges/{name}"] = np.asarray(values)
+    for name, values in curator.model.support.points.items():
+        arrays[f"support/{name}/points"] = values
+        arrays[f"support/{name}/reach"] = curator.model.support.reach[name]
     for name, values in curator.model.frame_scales.items():
         arrays[f"frame_scales/{name}"] = values
     for group, scales in (("tables", curator.model.tables), ("ends", curator.model.ends)):
@@ -118,6 +122,7 @@ def _curator(arrays: dict[str, np.ndarray], description: dict[str, Any]) -> Cura
     model = FeatureModel(
         models=models,
         ranges=ChannelRanges(_below(arrays, "ranges/")),
+        support=PostureSupport(_of_support(arrays, "/points"), _of_support(arrays, "/reach")),
         frame_scales=_below(arrays, "frame_scales/"),
         tables=scales["tables"],
         ends=scales["ends"],
@@ -133,6 +138,11 @@ def _curator(arrays: dict[str, np.ndarray], description: dict[str, Any]) -> Cura
         threshold=float(description["threshold"]),
         card=dict(description["card"]),
     )
+
+
+def _of_support(arrays: dict[str, np.ndarray], part: str) -> dict[str, np.ndarray]:
+    support = _below(arrays, "support/")
+    return {name.removesuffix(part): values for name, values in support.items() if name.endswith(part)}
 
 
 def _below(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

@@ -21,6 +21,8 @@ from twinloop.curate.discriminator.trajectories import (
 SHIFTS = tuple(range(-4, 9))
 LAG_PAIRS = ((ACTION, COMMAND), (COMMAND, STATE), (ACTION, STATE), (STATE, VELOCITY), (COMMAND, EFFORT))
 MOVES_SHARE = 0.02
+MIN_CORRELATION = 0.5
+"""Channels that are correlated less than this have no delay that could be estimated."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def delays(trajectories: Trajectories, leader: str, follower: str) -> tuple[np.n
     """(delay in frames, 1 - correlation) of each joint and, in the last column, of all joints together.
 
     The delay is the shift with the highest correlation of the two channels' steps, refined with a parabola as
-    `signals.delay` does. A joint that hardly moves has NaN.
+    `signals.delay` does. A joint that hardly moves has NaN, and so has the delay of channels that hardly agree.
     """
     signals, shifted = trajectories.signals, trajectories.shifted
     lead = signals[leader] - shifted(signals[leader], -1)
@@ -83,7 +85,7 @@ def delays(trajectories: Trajectories, leader: str, follower: str) -> tuple[np.n
     whole = np.concatenate([correlations, together[:, :, None]], axis=2)
     lag, best = _peak(whole)
     known = np.concatenate([moving, moving.any(axis=1, keepdims=True)], axis=1)
-    return np.where(known, lag, np.nan), np.where(known, 1 - best, np.nan)
+    return np.where(known & (best > MIN_CORRELATION), lag, np.nan), np.where(known, 1 - best, np.nan)
 
 
 def _peak(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,6 +16,7 @@ from twinloop.curate.discriminator.episode_statistics import end_table, episode_
 from twinloop.curate.discriminator.frame_residuals import ChannelRanges, FrameResiduals, fit_ranges, frame_residuals
 from twinloop.curate.discriminator.images import ImageModel, fit_images
 from twinloop.curate.discriminator.object_motion import regimes
+from twinloop.curate.discriminator.posture_support import PostureSupport, fit_posture_support
 from twinloop.curate.discriminator.trajectories import Trajectories, is_hand
 
 BLOCK = 64
@@ -30,8 +31,10 @@ FLOORS = {
 """Smallest usual size of a residual, in SI units. Objects of other shapes differ by as much."""
 GRIP_ASPECTS = ("slips_in_grip", "shifts_in_grip", "grip_drift", "touch_at_distance")
 MIN_GRIP_SHARE, NEVER = 0.05, 1e9
-REPEATS_FLOOR, RANGE_FLOOR = 10.0, 0.5
+REPEATS_FLOOR, RANGE_FLOOR = 10.0, 2.0
 SIGNED = ("step:", "static:", "velocity_mismatch", "image_static:")
+EXTRAPOLATED = ("step", "static", "range")
+"""Kinds of aspects whose residuals grow with the distance from the postures of the training data."""
 IMAGE_STILL_FLOOR = 0.02
 SMALL = 0.05  # added to a ratio before its logarithm: differences far below the usual size do not matter
 TAIL = 2.33  # standard deviations from median to 99th percentile
@@ -83,6 +86,7 @@ class FeatureModel:
     Attributes:
         models: one-step and static models of the robot's channels.
         ranges: ranges of the channels.
+        support: postures of the training data.
         frame_scales: aspect -> (regimes, columns) usual size of a residual.
         tables: table -> its scale.
         ends: task -> scale of the last frame of a success; "" is all tasks together.
@@ -91,6 +95,7 @@ class FeatureModel:
 
     models: tuple[ChannelModel, ...]
     ranges: ChannelRanges
+    support: PostureSupport
     frame_scales: Mapping[str, np.ndarray]
     tables: Mapping[str, ColumnScale]
     ends: Mapping[str, ColumnScale]
@@ -109,7 +114,7 @@ class FeatureModel:
 
     def _features(self, trajectories: Trajectories) -> EpisodeFeatures:
         residuals = frame_residuals(trajectories, self.models, self.ranges, self.images)
-        scaled = dict(_scaled(trajectories, residuals, self.frame_scales))
+        scaled = dict(_scaled(trajectories, residuals, self))
         names: list[str] = []
         values: list[np.ndarray] = []
         channels: list[np.ndarray] = []
@@ -155,11 +160,15 @@ class FeatureModel:
 
 
 def _scaled(
-    trajectories: Trajectories, residuals: FrameResiduals, scales: Mapping[str, np.ndarray]
+    trajectories: Trajectories, residuals: FrameResiduals, model: FeatureModel
 ) -> Iterator[tuple[str, np.ndarray]]:
+    """Each aspect with its residuals in usual sizes."""
     regime = regimes(trajectories)
+    growth = model.support.growth(trajectories)
     for aspect, values in residuals.values.items():
-        yield aspect, values / scales[aspect][regime]
+        scaled = values / model.frame_scales[aspect][regime]
+        kind, _, feature = aspect.partition(":")
+        yield aspect, scaled / growth[feature] if kind in EXTRAPOLATED and feature in growth else scaled
 
 
 def _tables(
@@ -217,7 +226,7 @@ def fit_feature_model(
         model = _fit_bare(inside)
         for block in outside.blocks(BLOCK):
             residuals = frame_residuals(block, model.models, model.ranges, model.images)
-            scaled = dict(_scaled(block, residuals, model.frame_scales))
+            scaled = dict(_scaled(block, residuals, model))
             for table, (content, labels, both) in _tables(block, residuals, scaled).items():
                 pieces.setdefault(table, []).append(content)
                 two_sided[table] = both
@@ -278,7 +287,7 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
         if aspect in GRIP_ASPECTS and (table > 0).mean() < MIN_GRIP_SHARE:
             # A task that does not grip, such as pushing, does not show how a held object behaves.
             scales[aspect] = np.full_like(scales[aspect], NEVER)
-    return FeatureModel(models, ranges, scales, {}, {}, images)
+    return FeatureModel(models, ranges, fit_posture_support(some), scales, {}, {}, images)
 
 
 def _tolerance(channels: tuple[str, ...]) -> np.ndarray:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.curate.discriminator.channel_model import ChannelModel, channel_residuals, modelled_features
+from twinloop.curate.discriminator.channel_model import ChannelModel, channel_residuals, modelled_features, parts_of
 from twinloop.curate.discriminator.images import ImageModel
 from twinloop.curate.discriminator.object_motion import object_motion
 from twinloop.curate.discriminator.trajectories import CONTACT, STATE, VELOCITY, Trajectories
@@ -55,7 +55,7 @@ def frame_residuals(
         channels[aspect] = (*channels.get(aspect, ()), *labels)
     for feature, (low, high) in ranges.ends.items():
         signal = trajectories.signals[feature]
-        span = np.maximum(high - low, 1e-9)
+        span = _spans(trajectories, feature, high - low)
         add(f"range:{feature}", np.maximum(np.maximum(low - signal, signal - high), 0) / span, feature)
     for feature in modelled_features(trajectories):
         signal = trajectories.signals[feature]
@@ -75,6 +75,17 @@ def frame_residuals(
         for aspect, residual in model.residuals(trajectories, camera).items():
             values[aspect], channels[aspect] = residual, (camera,) * residual.shape[1]
     return FrameResiduals(values, channels)
+
+
+def _spans(trajectories: Trajectories, feature: str, own: np.ndarray) -> np.ndarray:
+    """(d,) the width of each element's range, at least half of the widest one of arm or hand.
+
+    A joint that hardly moved in the training data may move like the others.
+    """
+    spans = np.maximum(own, 1e-9)
+    for part in map(list, parts_of(trajectories, feature)):
+        spans[part] = np.maximum(spans[part], spans[part].max() / 2)
+    return spans
 
 
 def _repeats(trajectories: Trajectories, signal: np.ndarray, before: np.ndarray) -> np.ndarray:
