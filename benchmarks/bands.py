@@ -87,17 +87,20 @@ def main() -> None:
     for seed in range(args.first, args.first + args.servos):
         servos[str(seed)] = one(bench, seed)
         print(seed, servos[str(seed)], flush=True)
-        shares = [share for servo in servos.values() for share in servo["coverage"].values()]
-        summary = {
-            "sets": len(shares),
-            "inside": sum(LOW <= share <= HIGH for share in shares),
-            "mean": round(float(np.mean(shares)), 3),
-            "lowest": min(shares),
-            "highest": max(shares),
-        }
-        text = json.dumps({**summary, "servos": servos}, indent=1) + "\n"
+        text = json.dumps({**summary(servos), "servos": servos}, indent=1) + "\n"
         replace_file(args.out, text.encode(), scratch=args.out.parent)
-    print(summary)
+    print(summary(servos))
+
+
+def summary(servos: dict[str, dict[str, Any]]) -> dict[str, float]:
+    shares = [share for servo in servos.values() for share in servo["coverage"].values()]
+    return {
+        "sets": len(shares),
+        "inside": sum(LOW <= share <= HIGH for share in shares),
+        "mean": round(float(np.mean(shares)), 3),
+        "lowest": min(shares),
+        "highest": max(shares),
+    }
 
 
 if __name__ == "__main__":
