@@ -48,13 +48,13 @@ def test_the_chosen_motion_is_expected_to_tell_more_than_the_median_one(plan: Ex
 def test_an_excitation_that_would_leave_the_workspace_is_refused():
     config, about = so101()
     far = replace(about.limits, workspace_m=np.array([[0.1, 0.12], [-0.5, 0.5], [0.0, 0.7]]))
-    with pytest.raises(UsageError, match="the tool would leave the workspace"):
+    with pytest.raises(UsageError, match=r"--robot twin: .*the tool would leave the workspace.*`workspace_m`"):
         design_excitation(config, replace(about, limits=far), seconds=4, candidates=1, seed=0)
 
 
 def test_a_robot_of_another_model_is_refused():
     config, about = so101()
-    with pytest.raises(UsageError, match="is a xarm7, and the config has robot so101"):
+    with pytest.raises(UsageError, match="is a xarm7, and the config has robot so101; give the config"):
         design_excitation(config, replace(about, robot="xarm7"), seconds=4, candidates=1, seed=0)
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from twinloop.calibrate.patch import Fitted, Provenance, SimpleModel, TwinPatch, Unknown, load_patch
-from twinloop.errors import ConfigError
+from tests.calibrate.servo_bench import servo_bench
+from twinloop.calibrate.patch import Fitted, Provenance, SimpleModel, TwinPatch, Unknown, load_patch, refuse_other_twin
+from twinloop.errors import ConfigError, UsageError
 
 PATCH = TwinPatch(
     fitted={"elbow.delay_ms": Fitted(12.3456789, 11.0, 13.0, "ms")},
@@ -46,3 +47,16 @@ def test_invalid_patches_are_refused_by_key(tmp_path: Path, old: str, new: str, 
     (tmp_path / "patch.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(ConfigError, match=message):
         load_patch(tmp_path / "patch.yaml")
+
+
+def test_a_patch_of_another_bench_or_of_a_changed_bench_is_refused(tmp_path: Path):
+    bench = servo_bench(tmp_path, "stiffness_nm_rad: 5", "stiffness_nm_rad")
+    other = TwinPatch(fitted={"elbow.delay_ms": Fitted(12.0, 11.0, 13.0, "ms")}, provenance=Provenance("arm", "00"))
+    with pytest.raises(UsageError, match=r"p.yaml: fitted: is a patch of arm and sets 'elbow.delay_ms', which .*thing"):
+        refuse_other_twin(other, bench, name="p.yaml")
+    fitted = {"swing.stiffness_nm_rad": Fitted(5.0, 4.0, 6.0, "N·m/rad")}
+    patch = TwinPatch(fitted=fitted, provenance=Provenance(bench.name, bench.digest))
+    refuse_other_twin(patch, servo_bench(tmp_path, "stiffness_nm_rad: 5", "stiffness_nm_rad, delay_ms"))
+    changed = servo_bench(tmp_path, "stiffness_nm_rad: 6", "stiffness_nm_rad")
+    with pytest.raises(UsageError, match=r"p.yaml: provenance.twin_digest: .*has changed since.*twinloop calibrate"):
+        refuse_other_twin(patch, changed, name="p.yaml")

@@ -54,4 +54,4 @@ def test_every_setting_of_the_logs_is_used():
 
 def test_pieces_of_a_log_are_left_out_together():
     logs = [servo_log(swings(1, 1, 1), name=name) for name in ("a", "a", "b", "c", "d", "d")]
-    assert folds(logs) == [[0, 1, 4, 5], [2], [3]]
+    assert folds(logs) == [[0, 1], [2], [3], [4, 5]]

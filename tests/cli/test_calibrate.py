@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.calibrate.made import EXAMPLES, command, logs_of_truth, write_json, xl330
+from twinloop.calibrate.patch import Fitted, FittedDrive, TwinPatch
 from twinloop.cli import main
 
 TWIN = str(EXAMPLES / "xl330_bench.yaml")
@@ -87,3 +88,25 @@ def test_workers_need_ray_and_threads_are_local(place: Path, capsys: pytest.Capt
     static = ("calibrate", str(EXAMPLES / "static_sensors.yaml"), "--logs", str(place), "--executor", "ray")
     assert "simulations of a bench" in command_output(capsys, *static, code=2)["error"]
     assert not (place / "none.yaml").exists()
+
+
+def test_a_patch_or_config_of_the_wrong_robot_is_refused_with_file_and_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    patch, cell = tmp_path / "patch.yaml", tmp_path / "cell.yaml"
+    drive = FittedDrive("position_servo", {"elbow_flex": {"delay_ms": 30.0}}, "so101", "another digest")
+    TwinPatch(fitted={"elbow_flex.delay_ms": Fitted(30.0, 25.0, 35.0, "ms")}, drive=drive).write(patch)
+
+    def error(robot: str, *words: str) -> str:
+        cell.write_text(f"scene: {{robot: {robot}}}\n")
+        return command_output(capsys, *words, code=2)["error"]
+
+    explain = ("explain", str(cell), "--no-estimate", "--patch", str(patch))
+    assert f"{patch}: drive.robot: the patch is of robot so101, and {cell} has scene.robot: xarm7" in error(
+        "xarm7", *explain
+    )
+    changed = error("so101", *explain)
+    assert f"{patch}: drive.robot_digest: " in changed
+    assert f"twinloop calibrate {cell}" in changed
+    for words in (explain, ("calibrate", str(cell), "--logs", str(tmp_path)), ("excite", str(cell), "--robot", "twin")):
+        assert f"{cell}: scene.robot: quadruped is not an arm" in error("quadruped", *words)

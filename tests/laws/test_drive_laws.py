@@ -53,6 +53,26 @@ def test_a_replay_in_the_generation_twin_gives_the_error_that_calibration_report
     assert without.errors["elbow_flex"].rmse > 5 * with_patch.errors["elbow_flex"].rmse
 
 
+@pytest.mark.parametrize(
+    ("robot", "hidden"),
+    [
+        ("ur5e_2f85", {"elbow.delay_ms": 22.0, "wrist_1.lag_ms": 55.0}),
+        ("xarm7", {"joint4.delay_ms": 22.0, "joint2.lag_ms": 55.0}),
+    ],
+)
+def test_a_replay_of_another_robot_gives_the_reported_error_too(robot: str, hidden: dict[str, float]):
+    config = config_of(robot)
+    bench, logs = made_logs(config, hidden, seconds=2.0)
+    patch = calibrate(bench, Checked(tuple(logs), ()), list(hidden), seed=0).patch
+    assert set(patch.fitted) == set(hidden)
+    replayed = replay_in_twin(patched(config, patch), bench, logs)
+    for channel, residual in patch.provenance.residual.items():
+        assert replayed.errors[channel].rmse == pytest.approx(residual["rmse"], abs=1e-6)
+    delayed = next(name.rpartition(".")[0] for name in hidden if name.endswith("delay_ms"))
+    unpatched = replay_in_twin(config, bench, logs)
+    assert unpatched.errors[delayed].rmse > 3 * replayed.errors[delayed].rmse
+
+
 def test_the_fit_finds_the_hidden_values(fitted):
     _, fit, _, _ = fitted
     for name, value in HIDDEN.items():
@@ -80,11 +100,20 @@ def test_a_patch_sets_nominal_values_and_ranges_of_each_joint(fitted):
 
 def test_a_patch_of_another_robot_or_of_a_changed_model_is_refused(fitted):
     config, fit, _, _ = fitted
-    with pytest.raises(UsageError, match="the patch is of robot so101, and the config has xarm7"):
-        patched(config_of("xarm7"), fit.patch)
+    files = {"name": "patch.yaml", "config_name": "cell.yaml"}
+    other = r"patch.yaml: drive.robot: the patch is of robot so101, and cell.yaml has scene.robot: xarm7; give a patch"
+    with pytest.raises(UsageError, match=other):
+        patched(config_of("xarm7"), fit.patch, **files)
     heavier = replace(config.scene.robot, model_digest="another")
-    with pytest.raises(UsageError, match=r"fitted to another model of robot so101.*twinloop calibrate"):
-        patched(replace(config, scene=replace(config.scene, robot=heavier)), fit.patch)
+    changed = r"patch.yaml: drive.robot_digest: .* another model of robot so101 .*; run `twinloop calibrate cell.yaml"
+    with pytest.raises(UsageError, match=changed):
+        patched(replace(config, scene=replace(config.scene, robot=heavier)), fit.patch, **files)
+
+
+def test_a_patch_for_a_robot_without_arm_is_refused(fitted):
+    _, fit, _, _ = fitted
+    with pytest.raises(UsageError, match=r"cell.yaml: scene.robot: quadruped is not an arm.*`twinloop robots`"):
+        patched(config_of("quadruped"), fit.patch, config_name="cell.yaml")
 
 
 def simulated(config: RunConfig, *, width: int, draws: Draws | None = None) -> Episodes:

@@ -6,8 +6,9 @@ has the digest of the patch.
 
 from dataclasses import replace
 
+from twinloop.calibrate.config_bench import refuse_without_drive
 from twinloop.calibrate.patch import TwinPatch, robot_digest
-from twinloop.errors import UsageError
+from twinloop.errors import UsageError, nearest
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.randomize.servo import PREFIX, REPLACED
 from twinloop.randomize.table import BY_NAME
@@ -16,13 +17,18 @@ from twinloop.run.randomization import ordered_rows
 from twinloop.simulate.drives.nominal import drivable_joints
 
 
-def patched(config: RunConfig, patch: TwinPatch) -> RunConfig:
+def patched(
+    config: RunConfig, patch: TwinPatch, *, name: str = "the patch", config_name: str = "the config"
+) -> RunConfig:
     """The config with the patch's nominal values and ranges.
+
+    Args:
+        name, config_name: files of the patch and of the config, for messages.
 
     Raises:
         UsageError: the patch is that of another robot, or of a robot that has changed since.
     """
-    refuse_unfit(config, patch)
+    refuse_unfit(config, patch, name=name, config_name=config_name)
     replaced = replaced_rows(config, patch)
     kept = {name: rows for name, rows in config.randomization.items() if name.partition(".")[0] not in replaced}
     drive = config.drive if patch.drive is None else patch.drive.in_twin.over(config.drive)
@@ -30,24 +36,29 @@ def patched(config: RunConfig, patch: TwinPatch) -> RunConfig:
     return replace(config, randomization=rows, drive=drive, patch=patch.digest)
 
 
-def refuse_unfit(config: RunConfig, patch: TwinPatch) -> None:
+def refuse_unfit(config: RunConfig, patch: TwinPatch, *, name: str, config_name: str) -> None:
     """Raise if the patch is not one of the config's robot as it is now."""
+    refuse_without_drive(config, name=config_name)
     drive, robot = patch.drive, config.scene.robot
     if drive is None:
         return
     if drive.robot != robot.name:
         raise UsageError(
-            f"the patch is of robot {drive.robot}, and the config has {robot.name}; use the patch of this robot, or "
-            "`--without-patch`"
+            f"{name}: drive.robot: the patch is of robot {drive.robot}, and {config_name} has scene.robot: "
+            f"{robot.name}; give a patch that `twinloop calibrate` wrote for {robot.name}, or use `--without-patch`"
         )
     if drive.robot_digest != robot_digest(robot):
         raise UsageError(
-            f"the patch was fitted to another model of robot {robot.name} than the present one, so its values do not "
-            "hold; run `twinloop calibrate` again with the present model, or use `--without-patch`"
+            f"{name}: drive.robot_digest: the patch was fitted to another model of robot {robot.name} than that of "
+            f"{config_name}, so its values do not hold; run `twinloop calibrate {config_name} --logs ...` again, or "
+            "use `--without-patch`"
         )
     unknown = [joint for joint in drive.joints if joint not in drivable_joints(robot)]
     if unknown:
-        raise UsageError(f"the patch has joint {unknown[0]!r}, which robot {robot.name} does not drive")
+        raise UsageError(
+            f"{name}: drive.joints: has {unknown[0]!r}, which robot {robot.name} does not drive; "
+            f"{nearest(unknown[0], drivable_joints(robot))}"
+        )
 
 
 def patched_rows(config: RunConfig, patch: TwinPatch) -> dict[str, Distribution]:

@@ -1,4 +1,11 @@
-"""Prediction bands: how far measurements lie from a replay, estimated on logs that the fit did not use."""
+"""Prediction bands: how far measurements lie from a replay, estimated on logs that the fit did not use.
+
+Errors of a twin are not equally large everywhere. They grow with the range of motion, with the effort of the servo (its
+torque is wrong by some share, at a low gain as at a high one), and where the posterior's draws differ (a gain or a
+motion unlike those of the fit). So the half width of a band is the root of the sum of three squares. Their weights are
+fitted to the errors on held-out logs, and the whole is scaled to contain 90 % of them (conformal prediction with a
+normalised score, by cross-validation over logs).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,15 +21,21 @@ from twinloop.calibrate.plant import BenchSimulator
 from twinloop.calibrate.replay import Replay, compare_with_logs, difference, swing_of
 from twinloop.calibrate.sweep import HERE, Where
 from twinloop.calibrate.track import Track
+from twinloop.simulate.drives import DRIVES
 
 TAIL = 1.645
 """Standard deviations from the mean to the 95th percentile."""
 INSIDE = 0.9
-GAP_S = 0.3
-SHAPES = np.geomspace(0.01, 30, 16)
-"""Ratios of the part of a band that grows with the tracking gap to the constant part."""
-RESAMPLES, NEW_LOG = 200, 0.75
-"""The band is wide enough for this share of resampled groups of logs: the next log differs from those at hand."""
+SMOOTH_S = 0.3
+"""The effort is a moving mean over this time: an error outlasts what caused it."""
+DEGREES_OF_FREEDOM = 30.0
+"""Of the t distribution that the weights are fitted with: nearly normal, but a few wild errors do not decide."""
+WEIGHTS = (1e-2, 10.0)
+"""Bounds of a weight, as a share of the typical error over the typical size of what it multiplies."""
+SAMPLES = 4000
+"""Errors that the weights are fitted to, at most."""
+RESAMPLES, NEW_LOG = 200, 0.6
+"""The band is wide enough for this share of resampled logs: the next log differs from those at hand."""
 
 
 @dataclass(frozen=True)
@@ -32,70 +45,88 @@ class HeldOutError:
     Attributes:
         off: (frames, elements) simulated minus measured, in the log's unit.
         swing: `swing_factor` of the log.
-        gap: (frames, 1) tracking gap.
+        effort: (frames, 1) `effort_of` the servo.
         drawn: (frames, elements) spread of the posterior's draws.
-        group: logs that differ by a setting, such as a gain, are in different groups; others are a group each.
     """
 
     off: np.ndarray
     swing: float
-    gap: np.ndarray
+    effort: np.ndarray
     drawn: np.ndarray
-    group: int
 
 
 @dataclass(frozen=True)
 class PredictionBand:
-    """Half the width is the root of (left · swing factor)² + (gap · tracking gap)² + (drawn · spread of draws)²."""
+    """Half the width is the root of (left · swing factor)² + (effort · its effort)² + (drawn · spread of draws)²."""
 
     left: float
-    gap: float
+    effort: float
     drawn: float
 
-    def half_width(self, swing: float | np.ndarray, gap: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-        return np.sqrt((self.left * swing) ** 2 + (self.gap * gap) ** 2 + (self.drawn * drawn) ** 2)
+    def half_width(self, swing: float | np.ndarray, effort: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        return np.sqrt((self.left * swing) ** 2 + (self.effort * effort) ** 2 + (self.drawn * drawn) ** 2)
 
 
 def fit_band(errors: Sequence[HeldOutError], *, wider: float = 1.0) -> PredictionBand:
-    """The band that holds 90 % of the errors on held-out logs, with the best interval score.
+    """The band that holds 90 % of the errors on held-out logs.
 
     The errors decide how wide it is. The draws only decide where it is wider: a posterior may be too sure.
     """
-    groups = np.concatenate([np.full(error.off.size, error.group) for error in errors])
     off = np.concatenate([np.abs(error.off).ravel() for error in errors])
-    swing = np.concatenate([np.full(error.off.size, error.swing) for error in errors])
-    gap = np.concatenate([np.broadcast_to(error.gap, error.off.shape).ravel() for error in errors])
-    drawn = np.concatenate([error.drawn.ravel() for error in errors])
+    parts = np.concatenate([_parts(error) for error in errors])
+    logs = np.concatenate([np.full(error.off.size, number) for number, error in enumerate(errors)])
     known = np.isfinite(off)
-    groups, off, swing, gap, drawn = groups[known], off[known], swing[known], gap[known], drawn[known]
-    if not len(off):
+    off, parts, logs = off[known], parts[known], logs[known]
+    if not off.any():
         return PredictionBand(0.0, 0.0, 1.0)
-    unit = max(float(np.sqrt(np.mean(gap**2))), 1e-12)
-    shapes = [0.0, *(SHAPES / unit)] if gap.any() else [0.0]
-    best, least = PredictionBand(0.0, 0.0, 0.0), np.inf
-    for shape in shapes:
-        width = np.hypot(swing, shape * gap)
-        left = float(np.quantile(off / width, INSIDE))
-        score = float(np.mean(left * width + np.maximum(off - left * width, 0) / (1 - INSIDE)))
-        if score < least:
-            best, least = PredictionBand(left, left * shape, 0.0), score
-    half = np.sqrt(best.half_width(swing, gap, drawn) ** 2 + drawn**2)
-    share = _of_new_logs(off / np.maximum(half, 1e-12), groups) * wider
-    return PredictionBand(best.left * share, best.gap * share, share)
+    weights = _weights(off, parts)
+    share = _of_new_logs(off / np.sqrt(parts**2 @ weights**2), logs) * wider
+    return PredictionBand(*(float(weight) for weight in share * weights))
 
 
-def _of_new_logs(ratio: np.ndarray, groups: np.ndarray) -> float:
-    """The 90 % quantile of the ratios, as it varies between resampled groups of logs."""
-    _, groups = np.unique(groups, return_inverse=True)
-    count = int(groups.max()) + 1
+def _parts(error: HeldOutError) -> np.ndarray:
+    """(errors, 3) what the weights of a band multiply."""
+    columns = (np.full_like(error.off, error.swing), error.effort, error.drawn)
+    return np.stack([np.broadcast_to(column, error.off.shape).ravel() for column in columns], axis=1)
+
+
+def _weights(off: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """The weights under which the errors are most likely, as draws of a t distribution with the band as its scale."""
+    from scipy.optimize import minimize
+
+    every = -(-len(off) // SAMPLES)
+    unit = np.sqrt(np.mean(parts**2, axis=0))
+    used = unit > 0
+    typical = float(np.sqrt(np.mean(np.minimum(off, np.quantile(off, 0.98)) ** 2))) or float(off.max())
+    size, shape = (off[::every] / typical) ** 2, (parts[::every, used] / unit[used]) ** 2
+
+    def cost(exponents: np.ndarray) -> tuple[float, np.ndarray]:
+        squares = np.exp(2 * exponents)
+        scale = shape @ squares
+        excess = size / (DEGREES_OF_FREEDOM * scale)
+        value = np.mean(0.5 * np.log(scale) + (DEGREES_OF_FREEDOM + 1) / 2 * np.log1p(excess))
+        slope = (0.5 - (DEGREES_OF_FREEDOM + 1) / 2 * excess / (1 + excess)) / scale
+        return float(value), 2 * squares * (slope @ shape) / len(size)
+
+    bounds = [tuple(np.log(WEIGHTS))] * int(used.sum())
+    end = minimize(cost, np.full(len(bounds), np.log(0.5)), jac=True, method="L-BFGS-B", bounds=bounds)
+    weights = np.zeros(len(unit))
+    weights[used] = np.exp(end.x) * typical / unit[used]
+    return weights
+
+
+def _of_new_logs(ratio: np.ndarray, logs: np.ndarray) -> float:
+    """The 90 % quantile of the ratios, as it varies between resampled logs."""
+    _, logs = np.unique(logs, return_inverse=True)
+    count = int(logs.max()) + 1
     rng = np.random.default_rng(0)
     order = np.argsort(ratio)
-    ratio, groups = ratio[order], groups[order]
+    ratio, logs = ratio[order], logs[order]
     quantiles = []
     for _ in range(RESAMPLES):
-        weight = np.bincount(rng.integers(count, size=count), minlength=count)[groups].cumsum()
+        weight = np.bincount(rng.integers(count, size=count), minlength=count)[logs].cumsum()
         quantiles.append(ratio[np.searchsorted(weight, INSIDE * weight[-1])])
-    # As for any prediction from a sample: the next group varies, and so does the estimate from few groups.
+    # As for any prediction from a sample: the next log varies, and so does the estimate from few logs.
     return float(np.quantile(quantiles, NEW_LOG)) * np.sqrt(1 + 1 / count)
 
 
@@ -104,11 +135,8 @@ def swing_factor(swing: float, typical: float | None) -> float:
     return 1.0 if typical is None else float(np.clip(np.sqrt(swing / typical), 0.5, 2.0))
 
 
-def tracking_gap(bench: Bench, channel: ChannelMap, track: Track, rows: np.ndarray) -> np.ndarray:
-    """(frames, 1) distance between goal and simulated position while the motor is on, as a moving mean over GAP_S.
-
-    It is large in fast motion and where a joint is held up, and errors are large there too. Zero without a goal.
-    """
+def effort_of(bench: Bench, channel: ChannelMap, track: Track, rows: np.ndarray) -> np.ndarray:
+    """(frames, 1) how hard the servo of a channel's joint pushes while it is on, smoothed. Zero without a goal."""
     from scipy.ndimage import uniform_filter1d
 
     goals = [
@@ -118,8 +146,8 @@ def tracking_gap(bench: Bench, channel: ChannelMap, track: Track, rows: np.ndarr
     ]
     if channel.of != "position" or not goals or bench.drive is None:
         return np.zeros((len(rows), 1))
-    distance = np.abs(track.commands[goals[0]] - rows)[:, 0] * track.enabled / abs(channel.scale)
-    return uniform_filter1d(distance, max(1, round(GAP_S * bench.logs.rate_hz)))[:, None]
+    effort = DRIVES[bench.drive.model].effort((track.commands[goals[0]] - rows)[:, 0], track.inputs) * track.enabled
+    return uniform_filter1d(effort, max(1, round(SMOOTH_S * bench.logs.rate_hz)))[:, None]
 
 
 def reach_of(channel: ChannelMap, rows: np.ndarray) -> np.ndarray:
@@ -153,15 +181,14 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, whe
         if channel.name not in patch.spread:
             continue
         low, high = patch.spread[channel.name]
+        weights = (patch.effort.get(channel.name, 0.0), patch.drawn.get(channel.name, 1.0))
         inside = []
         for place, track in enumerate(plant.tracks):
             rows = simulated[channel.name][0, place, : track.frames]
-            drawn = patch.drawn.get(channel.name, 1.0) * reach_of(
-                channel, spread[channel.name][:, place, : track.frames]
-            )
-            gap = patch.gap.get(channel.name, 0.0) * tracking_gap(bench, channel, track, rows)
+            drawn = reach_of(channel, spread[channel.name][:, place, : track.frames])
             swing = swing_factor(swing_of(channel, rows), patch.swing.get(channel.name))
-            below, above = (np.sqrt((swing * end) ** 2 + gap**2 + drawn**2) for end in (low, high))
+            effort = effort_of(bench, channel, track, rows)
+            below, above = (PredictionBand(abs(end), *weights).half_width(swing, effort, drawn) for end in (low, high))
             off = -difference(channel, rows, track.measured[channel.name])
             known = np.isfinite(off).all(axis=-1)
             inside.append(((off >= -below) & (off <= above))[known])

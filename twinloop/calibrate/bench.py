@@ -71,7 +71,7 @@ class Bench:
         places: fit variable -> the numbers of the model that it sets.
         constants: constant of a log -> the numbers of the model that it sets.
         fit: names of the variables that are fitted by default.
-        digest: SHA-256 of the bench file's content and of its model files.
+        digest: SHA-256 of the bench file's content, without `logs`, `fit` and `search`, and of its model files.
         robot: the robot that the model is; None for a model file.
         aside: joints that are not driven and hardly move the others, such as those of a gripper.
     """
@@ -273,7 +273,9 @@ def expand(names: tuple[str, ...], variables: dict[str, FitVariable], error) -> 
 
 
 def _digest(value: dict[str, Any], sources: list[Path]) -> str:
-    whole = hashlib.sha256(json.dumps(value, sort_keys=True).encode())
+    """Of what a fit depends on: where logs are read from and which variables are fitted may change."""
+    content = {name: section for name, section in value.items() if name not in ("logs", "fit", "search")}
+    whole = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for source in sources:
         whole.update(source.read_bytes())
     return whole.hexdigest()

@@ -25,6 +25,7 @@ from twinloop.dataset import Dataset
 from twinloop.errors import DatasetError, UsageError
 from twinloop.randomize.fit_variable import FitVariable
 from twinloop.run.config import RunConfig
+from twinloop.run.scene import SceneConfig
 from twinloop.simulate.drives import DRIVES
 from twinloop.simulate.drives.nominal import UNLIMITED_RAD_S, complete_drive
 from twinloop.twin.compose import set_options
@@ -48,6 +49,16 @@ def is_run_config(path: Path) -> bool:
     """Whether a file is a run config, and not a bench file."""
     value, _ = read_yaml(path)
     return isinstance(value, dict) and not {"twin", "measured"} & set(value)
+
+
+def refuse_without_drive(config: RunConfig, *, name: str) -> None:
+    """Raise if the robot of a config is no arm: only the drive of an arm can be fitted and patched."""
+    if not isinstance(config.scene, SceneConfig):
+        raise UsageError(
+            f"{name}: scene.robot: {config.scene.robot.name} is not an arm; `calibrate`, `excite`, `replay` and "
+            "patches are for the drive of an arm. Give a config with an arm (`twinloop robots` lists them), or a bench "
+            "file of a single joint"
+        )
 
 
 def read_run_logs(paths: Path | list[Path] | tuple[Path, ...]) -> list[Log]:

@@ -5,15 +5,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from twinloop.calibrate.band import HeldOutError, PredictionBand, fit_band, reach_of, swing_factor, tracking_gap
-from twinloop.calibrate.bench import Bench
+from twinloop.calibrate.band import HeldOutError, PredictionBand, effort_of, fit_band, reach_of, swing_factor
+from twinloop.calibrate.bench import Bench, ChannelMap
 from twinloop.calibrate.delay_lag import DelayLag, delay_lag_rmse, driven_channels, fit_delay_lag
 from twinloop.calibrate.logs import Log
 from twinloop.calibrate.objective import Objective
 from twinloop.calibrate.plant import BenchSimulator
+from twinloop.calibrate.posterior import posterior_of, samples_of
 from twinloop.calibrate.replay import difference, swing_of
 from twinloop.calibrate.search import Optimum, downhill
-from twinloop.calibrate.selection import folds, folds_by_setting
+from twinloop.calibrate.selection import folds
 from twinloop.simulate.drives import DRIVES
 
 FOLD_ROUNDS = 6
@@ -23,13 +24,12 @@ ALONE = 2.0
 
 @dataclass(frozen=True)
 class Fold:
-    """Logs that were left out, the fit of the others, and the simple models of the others. `setting`: the number of the
-    setting that these logs have in common, if the folds are settings."""
+    """Logs that were left out, the fit of the others, and the simple models and the posterior's draws of the others."""
 
     plant: BenchSimulator
     place: np.ndarray
     simple: dict[str, DelayLag]
-    setting: int | None = None
+    samples: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,10 @@ def cross_validate(
     errors: dict[str, list[HeldOutError]] = {channel.name: [] for channel in bench.compared}
     if len({log.name for log in used}) < 2 or (rest and not objective.plant.decoupled):
         held_out = rest or used
-        fold = Fold(BenchSimulator(bench, held_out, objective.names, where=where), optimum.place, {})
+        fold = Fold(BenchSimulator(bench, held_out, objective.names, where=where), optimum.place, {}, samples)
         _add_errors(errors, objective, fold, {}, samples, typical)
         return CrossValidation(errors, wider=1.0 if rest else ALONE)
-    by_setting = folds_by_setting(used)
-    done = [
-        _fit_fold(objective, optimum, used, out, number if by_setting else None)
-        for number, out in enumerate(by_setting or folds(used))
-    ]
+    done = [_fit_fold(objective, optimum, used, out) for out in folds(used)]
     for fold in done:
         _add_errors(errors, objective, fold, {}, samples, typical)
     result = CrossValidation(errors, _simple_rmse(bench, done))
@@ -91,7 +87,7 @@ def cross_validate(
     return _with_simple_joints(objective, done, result, worse, samples, typical) if worse else result
 
 
-def _fit_fold(objective: Objective, optimum: Optimum, used: Sequence[Log], out: list[int], setting: int | None) -> Fold:
+def _fit_fold(objective: Objective, optimum: Optimum, used: Sequence[Log], out: list[int]) -> Fold:
     bench, where = objective.bench, objective.where
     others = Objective(
         bench,
@@ -103,7 +99,9 @@ def _fit_fold(objective: Objective, optimum: Optimum, used: Sequence[Log], out: 
     others.scale, others.prior_weight = objective.scale.copy(), objective.prior_weight
     refit = downhill(others, optimum.place, rounds=FOLD_ROUNDS)
     plant = BenchSimulator(bench, [used[k] for k in out], objective.names, where=where)
-    return Fold(plant, refit.place, fit_delay_lag(bench, others.plant.tracks), setting)
+    draws = samples_of(others, posterior_of(others, refit), seed=0)
+    samples = np.stack([draws[name] for name in objective.names], axis=1)
+    return Fold(plant, refit.place, fit_delay_lag(bench, others.plant.tracks), samples)
 
 
 def simple_values(bench: Bench, models: Mapping[str, DelayLag], channels: Sequence[str]) -> dict[str, float]:
@@ -143,7 +141,7 @@ def _add_errors(
     spread = simulated
     if not special:
         draws = BenchSimulator(bench, logs, objective.names, where=objective.where, decoupled=objective.plant.decoupled)
-        spread = draws.simulate(np.concatenate([best, samples]))
+        spread = draws.simulate(np.concatenate([best, samples, fold.samples]))
     for channel in bench.compared:
         for place, track in enumerate(plant.tracks):
             measured = track.measured[channel.name]
@@ -152,11 +150,23 @@ def _add_errors(
                 HeldOutError(
                     difference(channel, rows, measured),
                     swing_factor(swing_of(channel, measured), typical[channel.name]),
-                    tracking_gap(bench, channel, track, rows),
-                    reach_of(channel, spread[channel.name][:, place, : track.frames]),
-                    len(errors[channel.name]) if fold.setting is None else fold.setting,
+                    effort_of(bench, channel, track, rows),
+                    _spread(channel, spread[channel.name][:, place, : track.frames], len(samples)),
                 )
             )
+
+
+def _spread(channel: ChannelMap, rows: np.ndarray, draws: int) -> np.ndarray:
+    """(frames, elements) what the errors of a fold are compared with: the geometric mean of two spreads of draws.
+
+    The errors are those of a fit to fewer logs than the final fit has. Its own spread alone would make the band of the
+    final fit too narrow, and the spread of the final fit alone too wide.
+
+    Args:
+        rows: those of the fold's fit, of `draws` draws of the final posterior, and of the fold's posterior.
+    """
+    final, own = np.concatenate([rows[:1], rows[1 : 1 + draws]]), np.concatenate([rows[:1], rows[1 + draws :]])
+    return np.sqrt(reach_of(channel, final) * reach_of(channel, own))
 
 
 def _simple_rmse(bench: Bench, done: Sequence[Fold]) -> dict[str, float]:

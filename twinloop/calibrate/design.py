@@ -74,7 +74,10 @@ def design_excitation(
     """
     robot = config.scene.robot
     if about.robot != robot.name:
-        raise UsageError(f"--robot: {about.id} is a {about.robot}, and the config has robot {robot.name}")
+        raise UsageError(
+            f"--robot {about.id}: is a {about.robot}, and the config has robot {robot.name}; give the config of the "
+            "robot that moves"
+        )
     home = np.array(about.home[: len(robot.arm_joints)])
     limits = about.limits
     limits = replace(limits, velocity=speed * limits.velocity, acceleration=speed * limits.acceleration)
@@ -82,7 +85,8 @@ def design_excitation(
     blocked = reach.obstacle(home[None])
     if blocked:
         raise UsageError(
-            f"{about.id}: no excitation from its home position: {blocked}; choose another home or workspace"
+            f"--robot {about.id}: no excitation from its home position: {blocked}; change `home` of its joints, or "
+            "widen `workspace_m`, in the robot's file"
         )
     plans: list[np.ndarray] = []
     source = candidate_motions(reach, seconds=seconds, rate_hz=about.rate_hz, rng=np.random.default_rng(seed))
@@ -95,10 +99,13 @@ def design_excitation(
         if len(plans) == candidates:
             break
     if not plans:
+        box = ", ".join(
+            f"{axis} {low:g} to {high:g}" for axis, (low, high) in zip("xyz", limits.workspace_m, strict=True)
+        )
         raise UsageError(
-            f"{about.id}: no motion about its home position stays in the workspace "
-            f"{np.array2string(about.limits.workspace_m, precision=2)} m and free of collisions; move home towards the "
-            "middle of the workspace, or widen the workspace"
+            f"--robot {about.id}: no motion about its home position stays in the workspace ({box} m) and free of "
+            "collisions; move `home` of its joints towards the middle, or widen `workspace_m`, in the robot's "
+            "file"
         )
     names, information = _information(config, plans, about.rate_hz)
     if on_progress is not None:

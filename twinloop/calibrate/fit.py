@@ -270,7 +270,7 @@ def _patch(
         notes=tuple(notes),
         swing=typical_swings(objective),
         drawn={name: band.drawn for name, band in bands.items()},
-        gap={name: band.gap for name, band in bands.items()},
+        effort={name: band.effort for name, band in bands.items()},
         delay_lag={
             channel.name: SimpleModel(
                 delay_ms=1000 * simple[channel.name].delay_s,

@@ -12,7 +12,7 @@ import numpy as np
 
 from twinloop.calibrate.bench import Bench, at_logged_rate, expand
 from twinloop.calibrate.check import Checked, check
-from twinloop.calibrate.config_bench import bench_of, free_logs, read_run_logs, refuse_other_robot
+from twinloop.calibrate.config_bench import bench_of, free_logs, read_run_logs, refuse_other_robot, refuse_without_drive
 from twinloop.calibrate.fit import Fit, OnProgress, calibrate
 from twinloop.calibrate.log_finding import LogFinding
 from twinloop.calibrate.logs import Log
@@ -34,6 +34,7 @@ def check_runlogs(config: RunConfig, paths: Path | Sequence[Path], *, name: str 
         paths: a runlog, a folder of runlogs, or several of them.
         name: of the config, for messages.
     """
+    refuse_without_drive(config, name=name)
     given = [paths] if isinstance(paths, Path) else list(paths)
     logs = read_run_logs(given)
     for path in given:

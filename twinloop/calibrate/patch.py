@@ -162,8 +162,11 @@ class TwinPatch:
     drawn: dict[str, float] = mapped(
         NOT_NEGATIVE, what="channel", most=None, help="how much the band grows with the spread of the samples"
     )
+    effort: dict[str, float] = mapped(
+        NOT_NEGATIVE, what="channel", most=None, help="how much the band grows with the effort of the servo (band.py)"
+    )
     gap: dict[str, float] = mapped(
-        NOT_NEGATIVE, what="channel", most=None, help="how much the band grows with the tracking gap (band.py)"
+        NOT_NEGATIVE, what="channel", most=None, help="in patches of earlier versions, instead of `effort`; not used"
     )
     delay_lag: dict[str, SimpleModel] = by_name(
         SimpleModel, most=None, what="channel", help="the simple model, fitted on the same logs"
@@ -208,11 +211,17 @@ def patch_schema() -> dict[str, Any]:
     return json_schema(TwinPatch, title="Twinloop patch of a twin")
 
 
-def refuse_other_twin(patch: TwinPatch, bench: Bench) -> None:
-    """Raise an error if the patch sets a variable that this bench does not have."""
-    for name in patch.fitted:
-        if name not in bench.variables:
+def refuse_other_twin(patch: TwinPatch, bench: Bench, *, name: str = "the patch") -> None:
+    """Raise if the patch is that of another bench, or of a bench that has changed since. `name`: of its file."""
+    twin, digest = patch.provenance.twin or "another twin", patch.provenance.twin_digest
+    for variable in patch.fitted:
+        if variable not in bench.variables:
             raise UsageError(
-                f"the patch of {patch.provenance.twin or 'another twin'} sets {name!r}, which {bench.path} does not "
-                f"have; {nearest(name, bench.variables)}"
+                f"{name}: fitted: is a patch of {twin} and sets {variable!r}, which {bench.path} does not have; "
+                f"{nearest(variable, bench.variables)}"
             )
+    if digest and twin == bench.name and digest != bench.digest:
+        raise UsageError(
+            f"{name}: provenance.twin_digest: {bench.path} or its model has changed since this patch was fitted, so "
+            f"its values may not hold; run `twinloop calibrate {bench.path} --logs ...` again, or use `--without-patch`"
+        )

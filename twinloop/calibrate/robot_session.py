@@ -78,7 +78,7 @@ def calibrated_config(config: RunConfig, folder: Path) -> tuple[RunConfig, froze
     if not is_calibrated(folder):
         return config, frozenset()
     patch = load_patch(folder / PATCH)
-    return patched(config, patch), calibrated_rows(config, patch)
+    return patched(config, patch, name=str(folder / PATCH)), calibrated_rows(config, patch)
 
 
 def _excite(

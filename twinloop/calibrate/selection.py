@@ -24,7 +24,7 @@ SHARES = np.array([0.05, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9])
 """Edges of the bins of speed, load and range, as shares of the largest value in the logs."""
 SUSTAINED_S = 0.1
 """A speed counts that lasts this long; a single frame may be a glitch of the encoder."""
-FOLDS = 3
+FOLDS = 4
 
 
 def select_logs(
@@ -137,21 +137,8 @@ def fastest_rad_s(bench: Bench, track: Track) -> dict[str, float]:
     return fastest
 
 
-def folds_by_setting(logs: Sequence[Log]) -> list[list[int]]:
-    """Groups of logs by a setting that differs between them, such as a gain; empty if there is none. A held-out log
-    may differ by that setting too."""
-    for constant in logs[0].constants:
-        values = [log.constants.get(constant, np.nan) for log in logs]
-        kinds = sorted(set(values))
-        if 2 <= len(kinds) <= FOLDS and len(kinds) < len(logs):
-            return [[k for k, value in enumerate(values) if value == kind] for kind in kinds]
-    return []
-
-
 def folds(logs: Sequence[Log]) -> list[list[int]]:
-    """Groups of logs to leave out in turn: by setting if possible. Pieces of one log stay together."""
-    if by_setting := folds_by_setting(logs):
-        return by_setting
+    """Groups of logs to leave out in turn. Pieces of one log stay together."""
     names = list(dict.fromkeys(log.name for log in logs))
     count = min(FOLDS, len(names))
     return [[k for k, log in enumerate(logs) if names.index(log.name) % count == first] for first in range(count)]

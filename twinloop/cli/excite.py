@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    from twinloop.calibrate.config_bench import refuse_without_drive
     from twinloop.calibrate.design import design_excitation
     from twinloop.deploy.episode_runner import DeployConfig
     from twinloop.deploy.estop import stop_file_of
@@ -51,6 +52,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.run.config import load_config
 
     config = load_config(args.config)
+    refuse_without_drive(config, name=str(args.config))
     task = config.scene.task
     name = with_scene(args.robot, robot=config.scene.robot.name, task=task.name)
     live = robot_named(name)

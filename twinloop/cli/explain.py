@@ -35,10 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config, _ = config_of(args)
     patch = patch_of(args)
-    before = config.randomization
-    fitted = frozenset() if patch is None else frozenset(patched_rows(config, patch))
+    before, fitted = config.randomization, frozenset()
     if patch is not None:
-        config = patched(config, patch)
+        plain = config
+        config = patched(config, patch, name=str(args.patch), config_name=str(args.config or "the config"))
+        fitted = frozenset(patched_rows(plain, patch))
     episodes = args.episodes or config.rollout.episodes
     rows, flight = varied(config), in_flight(config, args.workers)
     expected = None if args.no_estimate else estimate(config, episodes, args.workers)

@@ -184,7 +184,7 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if patch is not None:
         from twinloop.calibrate.apply_patch import patched
 
-        config = patched(config, patch)
+        config = patched(config, patch, name=str(args.patch), config_name=str(args.config or "the config"))
     out = args.out or Path("datasets") / name
     if isinstance(config, WalkConfig):
         return _walks(config, out, args, console)

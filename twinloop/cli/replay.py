@@ -13,17 +13,18 @@ from rich.table import Table
 
 from twinloop.calibrate.apply_patch import patched
 from twinloop.calibrate.band import replay_with_band
-from twinloop.calibrate.bench import Bench, at_logged_rate, load_bench, logs_of
-from twinloop.calibrate.check import Checked, playable
+from twinloop.calibrate.bench import at_logged_rate, load_bench, logs_of
+from twinloop.calibrate.check import playable
 from twinloop.calibrate.config_bench import is_run_config
 from twinloop.calibrate.fit_config import check_runlogs
-from twinloop.calibrate.patch import TwinPatch, load_patch, refuse_other_twin
+from twinloop.calibrate.patch import load_patch, refuse_other_twin
 from twinloop.calibrate.replay import Replay, replay
 from twinloop.calibrate.sweep import Where
 from twinloop.calibrate.twin_replay import held_in, replay_in_twin
 from twinloop.cli.arguments import count
 from twinloop.dashboard.replay import write_replay_page
-from twinloop.run.config import RunConfig, load_config
+from twinloop.randomize.servo import NOTHING_HELD
+from twinloop.run.config import load_config
 
 WORST_LOGS = 10
 
@@ -75,11 +76,14 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         if finding.severity == "dropped":
             console.print(f"left out: {finding}", markup=False)
     if config is not None:
-        replayed = _in_twin(config, bench, checked, patch)
+        if patch is not None:
+            config = patched(config, patch, name=str(args.patch), config_name=str(path))
+        held_rad = NOTHING_HELD if patch is None else held_in(bench, patch.values)
+        replayed = replay_in_twin(config, bench, checked.logs, held_rad=held_rad)
     elif patch is None:
         replayed = replay(bench, checked.logs, where=Where(args.threads))
     else:
-        refuse_other_twin(patch, bench)
+        refuse_other_twin(patch, bench, name=str(args.patch))
         replayed = replay_with_band(bench, checked.logs, patch, where=Where(args.threads))
     page = write_replay_page(replayed, args.out) if args.out is not None else None
     _summarise(console, replayed, page)
@@ -93,13 +97,6 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "patch": str(args.patch) if patch is not None else None,
         "page": str(page) if page is not None else None,
     }
-
-
-def _in_twin(config: RunConfig, bench: Bench, checked: Checked, patch: TwinPatch | None) -> Replay:
-    """Replay in the twin of a config, with the nominal values of the patch."""
-    if patch is None:
-        return replay_in_twin(config, bench, checked.logs)
-    return replay_in_twin(patched(config, patch), bench, checked.logs, held_rad=held_in(bench, patch.values))
 
 
 def _print_worst_logs(console: Console, replayed: Replay) -> None:

@@ -1,7 +1,7 @@
 """Rows of the human gap: how a person's hand comes, waits and leaves. Tasks with a person read them.
 
 The variation of people's behaviour in handovers is reviewed in V. Ortenzi et al., "Object Handovers: A Review for
-Robotics", IEEE T-RO 37(6), 2021. The ranges are engineering estimates, wide enough for different people.
+Robotics", IEEE T-RO 37(6), 2021. Most ranges are engineering estimates, wide enough for different people.
 """
 
 from twinloop.randomize.parameter import Parameter
@@ -15,7 +15,9 @@ HUMAN = (
               0.0, (0.0, 2.0), "engineering estimate: before the robot moves, or after", (0.0, 20.0),
               only_with=("person",)),
     Parameter("hand_speed_m_s", "human", "human", "m/s", "how fast the hand comes and goes",
-              0.6, (0.25, 1.2), "engineering estimate: slow and careful to brisk", (0.02, 3.0), only_with=("person",)),
+              0.6, (0.25, 1.2),
+              "ISO 13855 assumes at most 2 m/s of an arm (scope of prEN ISO 13855); most are slower (estimate)",
+              (0.02, 3.0), only_with=("person",)),
     Parameter("hand_hesitation_s", "human", "human", "s", "how long the hand stops half-way",
               0.0, (0.0, 1.0), "engineering estimate: a glance before the last half of the way", (0.0, 10.0),
               only_with=("person",)),

@@ -61,7 +61,8 @@ def _velocity_noise(readings: Readings, noise_rad_s: np.ndarray) -> None:
 LEG_ROWS = (
     Parameter("ground_friction_coefficient", "physics", "contact", "1", "friction between the feet and the ground",
               0.8, (0.3, 1.25),
-              "0.1 to 1.25 in the `g1` config of unitree_rl_gym, without its ice; wet tiles to rubber on concrete",
+              "0.1 to 1.25 in the `g1` config of unitree_rl_gym, without its ice; rubber on concrete sticks with 0.3 "
+              "wet and 1.0 dry (Boal, cited in hypertextbook.com)",
               (0.02, 3.0), apply=_ground_friction, robots=LEGS),
     Parameter("payload_kg", "physics", "object", "kg", "mass that the base carries", 0.0, (0.0, 3.0),
               "-1 to 3 kg in the `g1` config of unitree_rl_gym; the Go2 carries up to about 8 kg", (-2.0, 20.0),
@@ -75,10 +76,14 @@ LEG_ROWS = (
     Parameter("push_interval_s", "environment", "environment", "s", "time from push to push", 5.0, (4.0, 8.0),
               "5 s in the `g1` config of unitree_rl_gym", (0.2, 600.0), needs="push_speed_m_s", robots=LEGS),
     Parameter("gyro_bias_mrad_s", "sensing", "sensing", "mrad/s", "constant error of the turn rate of the base's IMU",
-              0.0, (-10.0, 10.0), "engineering estimate: an IMU of ±20 °/s zero-rate output after calibration at rest",
+              0.0, (-10.0, 10.0),
+              "MPU-6050 specification, 6.1: the zero-rate output moves by up to 20 °/s from -40 to 85 °C; 10 mrad/s is "
+              "that of 4 K",
               (-500.0, 500.0), ("x", "y", "z"), on_reading=_gyro_bias, robots=LEGS),
     Parameter("attitude_bias_deg", "sensing", "sensing", "°", "constant error of the base's roll and pitch",
-              0.0, (-1.0, 1.0), "engineering estimate: an IMU that is mounted a degree off", (-20.0, 20.0), ("x", "y"),
+              0.0, (-1.0, 1.0),
+              "MPU-6050 specification, 6.2: the zero-g level moves by up to 35 mg from 0 to 70 °C, a tilt of 2°; half "
+              "of it", (-20.0, 20.0), ("x", "y"),
               on_reading=_attitude_bias, robots=LEGS),
     Parameter("joint_velocity_noise_rad_s", "sensing", "sensing", "rad/s", "white noise of every joint's velocity",
               0.0, (0.0, 0.5), "1.5 rad/s at the `go2` config of unitree_rl_gym; encoders read at 500 Hz have less",

@@ -5,7 +5,8 @@ from twinloop.randomize.parameter import Parameter
 
 OPTICS = (
     Parameter("defocus_px", "visual", "sensing", "px", "how far lens and colour filter spread a point: its deviation",
-              0.0, (0.0, 1.2), "engineering estimate: fixed-focus webcams at arm's length, scaled to small pictures",
+              0.0, (0.0, 1.2),
+              "a Logitech C270 is out of focus at 300 mm (Horus documentation, 'Camera'); by how much is an estimate",
               (0.0, 8.0), only_with=("cameras",), on_image=sets("blur_px")),
     Parameter("colour_saturation", "visual", "visual", "×", "how far colours stand off grey in what is stored",
               1.0, (0.7, 1.2), "engineering estimate: veiling light takes colour, a camera's own processing adds some",

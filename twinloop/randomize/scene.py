@@ -36,7 +36,9 @@ SCENE = (
               0.0, (-5.0, 5.0), "engineering estimate: furniture placed by hand", (-45.0, 45.0),
               lays_out=True, picture=DRAWER),
     Parameter(CLEARANCE_ROW, "environment", "contact", "mm", "difference of the widths of a hole and its peg",
-              USUAL_CLEARANCE_MM, (0.5, 3.0), "engineering estimate: sliding fits of printed and milled parts",
+              USUAL_CLEARANCE_MM, (0.5, 3.0),
+              "0.5 to 0.7 mm between printed parts that move (3D Orchard, 'Part tolerance'); up to 3 mm for rough "
+              "fixtures (estimate)",
               (0.1, 10.0), apply=_clearance, only_with=("hole",),
               picture=Picture("hardest", scene="task: peg_insertion", why="The hole of task peg_insertion.")),
 )  # fmt: skip

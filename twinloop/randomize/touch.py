@@ -33,7 +33,7 @@ def _dead(readings: Readings, share: np.ndarray) -> None:
 
 TOUCH = (
     Parameter("touch_noise_n", "sensing", "sensing", "N", "white noise of every taxel",
-              0.0, (0.0, 0.05), "engineering estimate: about 1 % of 5 N full scale of a piezoresistive taxel",
+              0.0, (0.0, 0.05), "±2 % repeatability of a part (Interlink FSR 400 data sheet), of 2.5 N",
               (0.0, 10.0), only_with=("touch",), on_reading=_noise),
     Parameter("touch_threshold_n", "sensing", "sensing", "N", "force below which a taxel tells nothing",
               0.0, (0.0, 0.2), "force-sensing resistors act from about 0.2 N (Interlink FSR 400 data sheet)",
@@ -42,10 +42,12 @@ TOUCH = (
               0.0, (0.0, 0.05), "engineering estimate: 8 to 10 bit of 10 N", (0.0, 10.0), only_with=("touch",),
               on_reading=_step),
     Parameter("touch_drift_n", "sensing", "sensing", "N", "offset of every taxel, and its drift in ten seconds",
-              0.0, (0.0, 0.1), "engineering estimate: rubber creeps and warms up in the hand", (0.0, 10.0),
+              0.0, (0.0, 0.1), "less than 5 % per decade of time (Interlink FSR 400 data sheet), of 2 N", (0.0, 10.0),
               only_with=("touch",), on_reading=_drift),
     Parameter("touch_gain_error", "sensing", "sensing", "1", "deviation of the taxels' gains from one another",
-              0.0, (0.0, 0.15), "engineering estimate: uncalibrated taxels of one sheet", (0.0, 1.0),
+              0.0, (0.0, 0.12),
+              "±6 % (one deviation) from part to part in a batch (Interlink FSR 400 data sheet); twice that across "
+              "batches (estimate)", (0.0, 1.0),
               only_with=("touch",), on_reading=_gain_error),
     Parameter("touch_dead_share", "sensing", "sensing", "1", "share of taxels that are dead and tell 0",
               0.0, (0.0, 0.1), "engineering estimate: worn traces and connectors", (0.0, 1.0), only_with=("touch",),

@@ -70,7 +70,9 @@ def physics_class(engine: str) -> Callable[[CellBuild, np.ndarray], CellPhysics]
     try:
         from twinloop.deploy.rehearsal.drake_physics import DrakePhysics
     except ImportError as error:
-        raise UsageError(f"rehearsal: needs Drake ({error}); pip install --no-deps drake") from None
+        raise UsageError(
+            f"rehearsal: needs Drake ({error}); pip install --no-deps drake, or write rehearsal:physx: to use SAPIEN"
+        ) from None
     return DrakePhysics
 
 

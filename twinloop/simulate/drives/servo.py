@@ -116,6 +116,12 @@ class ServoModel(ABC):
         """The speed of one joint at which the motor can no longer accelerate it, without friction and load."""
 
     @classmethod
+    def effort(cls, error_rad: np.ndarray, inputs: Mapping[str, float]) -> np.ndarray:
+        """How hard the servo pushes for an error, up to a factor that all logs of a robot share."""
+        del inputs
+        return np.abs(error_rad)
+
+    @classmethod
     def as_delay_and_lag(
         cls, variables: Mapping[str, FitVariable], delay_s: float, lag_s: float
     ) -> dict[str, float] | None:
@@ -141,6 +147,10 @@ class VoltageServo(ServoModel):
         # The voltage at the motor drops with the current, in leads, bridge and regulator.
         volts = self.given["supply_v"] / (1 + self.values["sag"] * np.abs(duty))
         return per_volt * volts * duty, per_volt * constant
+
+    @classmethod
+    def effort(cls, error_rad: np.ndarray, inputs: Mapping[str, float]) -> np.ndarray:
+        return np.minimum(np.abs(error_rad) * inputs["duty_per_rad"], 1.0) * inputs["supply_v"]
 
     @classmethod
     def top_speed_rad_s(cls, values: Mapping[str, float], inputs: Mapping[str, float]) -> float:
