@@ -20,7 +20,7 @@ def uneven_mrad(episode: EpisodeTrace) -> float:
 
 def onset_ms(episode: EpisodeTrace) -> float:
     """Time from the first command to the first motion of the joint with the largest command in the first second."""
-    commanded, seen = episode.command[:, :-1], episode.position
+    commanded, seen = episode.command[:, : episode.arm.joints], episode.position
     early = min(len(commanded), max(round(1.0 / episode.arm.period_s), 2))
     joint = int(np.argmax(np.abs(commanded[:early] - commanded[0]).max(axis=0)))
     # Commands are compared with the initial position, because the first command may already differ from it.
@@ -33,7 +33,7 @@ def onset_ms(episode: EpisodeTrace) -> float:
 
 
 def repeated_share(episode: EpisodeTrace) -> float:
-    commanded_moves = np.abs(np.diff(episode.command[:, :-1], axis=0)).max(axis=1) > REST_RAD
+    commanded_moves = np.abs(np.diff(episode.command[:, : episode.arm.joints], axis=0)).max(axis=1) > REST_RAD
     same = (np.diff(episode.position, axis=0) == 0).all(axis=1)
     return float(np.mean(same[commanded_moves])) if commanded_moves.sum() > 5 else NAN
 

@@ -54,7 +54,8 @@ def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
             break
         largest = max(children, key=lambda child: counts[child])
         if len(children) > 1:
-            if len(chain) >= MIN_ARM_JOINTS or counts[largest] < MIN_ARM_JOINTS:
+            turning = len(chain) - _after_slides(model, chain)
+            if turning >= MIN_ARM_JOINTS or counts[largest] < MIN_ARM_JOINTS:
                 break
             # A torso with a head and an arm, or two: the arm begins behind it.
             others += [model.body(child).name for child in children if child != largest]
@@ -83,9 +84,15 @@ def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
 
 def _carrying(model: mujoco.MjModel, chain: list[int]) -> int:
     """How many joints at the beginning of a chain carry the arm: those that slide, and what is too many for an arm."""
-    last = max((place for place, joint in enumerate(chain) if _slides(model, joint)), default=-1)
-    leading = last + 1 if len(chain) - last - 1 >= MIN_ARM_JOINTS else 0
-    return max(leading, len(chain) - MAX_ARM_JOINTS + 1 if leading else 0)
+    leading = _after_slides(model, chain)
+    if not leading or len(chain) - leading < MIN_ARM_JOINTS:
+        return 0
+    return max(leading, len(chain) - MAX_ARM_JOINTS + 1)
+
+
+def _after_slides(model: mujoco.MjModel, chain: list[int]) -> int:
+    """Place in a chain after the last joint that slides; 0 if none does."""
+    return max((place + 1 for place, joint in enumerate(chain) if _slides(model, joint)), default=0)
 
 
 def _start(model: mujoco.MjModel, counts: np.ndarray, path: str, arm: str) -> int:
