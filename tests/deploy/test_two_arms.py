@@ -12,6 +12,7 @@ from twinloop.deploy.demonstrator import Demonstrator
 from twinloop.deploy.description import description_of
 from twinloop.deploy.episode_tracker import EpisodeTracker
 from twinloop.deploy.rehearsal.cell_scene import scene_of
+from twinloop.deploy.robot_model import usual_robot
 from twinloop.deploy.twin_robot import TwinRobot
 from twinloop.errors import RobotError, UsageError
 from twinloop.observe.estimate import NEEDED, derived, estimated, things_in_estimate
@@ -88,6 +89,10 @@ def test_the_estimate_tells_which_hand_holds_what():
     assert np.median(error_m) < 0.006
     assert error_m.max() < 0.04
     assert derived({name: features[name] for name in NEEDED[:2]}, "dual_panda") is None
+
+
+def test_a_cell_without_a_robot_in_its_name_has_one_with_the_arms_of_the_task():
+    assert [usual_robot(tasks()[name]) for name in ("stack", "lift_tray")] == ["franka_panda", "dual_panda"]
 
 
 def test_a_task_for_other_arms_is_refused_before_anything_is_built():

@@ -3,10 +3,12 @@
 from functools import lru_cache
 from pathlib import Path
 
-from twinloop.deploy.rehearsal.cell_name import parse_cell_name
+from twinloop.deploy.rehearsal.cell_name import PANDA, parse_cell_name
 from twinloop.run.config import load_config
 from twinloop.twin.robot import Robot
 from twinloop.twin.robots import robots
+from twinloop.twin.task import Task
+from twinloop.twin.task_checks import unfit_arms
 
 
 @lru_cache
@@ -28,3 +30,10 @@ def model_named(id: str, robot: str) -> Robot | None:
         return None
     model = load_config(Path(which)).scene.robot
     return model if model.name == robot else None
+
+
+def usual_robot(task: Task) -> str:
+    """The name of the robot that a cell has if nothing else is said: the Panda, or the first with the task's arms."""
+    known = robots()
+    fitting = (name for name in (PANDA, *known) if not unfit_arms(task, known[name]))
+    return next(fitting, PANDA)
