@@ -137,7 +137,12 @@ def _known_names(error: Exception) -> str:
     module = sys.modules.get(getattr(error, "name", None) or "")
     if missing is None or module is None:
         return ""
-    known = [name for name in vars(module) if not name.startswith("_")]
+    own = module.__name__
+    known = [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith(own)
+    ]
     return f"; {nearest(missing[1], known)}"
 
 

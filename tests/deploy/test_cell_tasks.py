@@ -11,6 +11,7 @@ CASES = (
     ("drake", "xarm7", "put_in_drawer", 0),
     ("drake", "ur5e_2f85", "press_button", 0),
     ("drake", "franka_panda", "press_button", 10),  # a soft button jumped back here
+    ("drake", "dual_panda", "lift_tray", 0),
     ("physx", "xarm7", "stack", 0),
     ("physx", "ur5e_2f85", "peg_insertion", 9),  # a finger at rest had a velocity here, and the grasp seemed lost
     ("physx", "franka_panda", "sort_by_colour", 0),

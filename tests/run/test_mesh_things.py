@@ -132,7 +132,7 @@ def test_grips_fit_the_gripper_and_the_mesh():
         ("mesh: assets/far.obj, scale: 0.001", ["far.mtl", "outside the config's folder"]),
         ("mesh: ../mug.obj, scale: 0.001", ["mug.obj", "outside the config's folder", "root"]),
         ("mesh: assets/none.obj", ["none.obj", "no such file"]),
-        ("mesh: assets/mug.png", [".obj, .stl or .dae"]),
+        ("mesh: assets/mug.png", [".obj, .stl, .dae"]),
         ("scale: 0.001", ["scale", "give `mesh` too"]),
         (f"{MUG}, kind: cube", ["kind", "remove one"]),
         (f"{MUG}, mass_kg: 1, density_kg_m3: 900", ["density_kg_m3", "remove one"]),

@@ -38,11 +38,11 @@ def named(stage: Usd.Stage, name: str) -> Usd.Prim:
 
 
 def bodies_of(exported: ExportedScene) -> dict[str, int]:
-    """Last part of a body's name -> the body, for bodies with mass that are no nodes of a soft thing."""
+    """Last part of a body's name, as USD has it -> the body, for bodies with mass that are no nodes of a soft thing."""
     model = exported.scene.model
     nodes = set(model.flex_nodebodyid)
     return {
-        model.body(body).name.rpartition("/")[2]: body
+        model.body(body).name.rpartition("/")[2].replace(".", "_"): body
         for body in range(1, model.nbody)
         if model.body_mass[body] > 0 and body not in nodes
     }

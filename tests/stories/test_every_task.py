@@ -24,7 +24,10 @@ EPISODES, TRIALS = 16, 2
 
 
 def config_of(task: str) -> RunConfig:
-    text = f"scene: {{task: {task}}}\nrandomization: {{environment: {{instruction_choice: [0, 1]}}}}\n"
+    robot = "franka_panda" if tasks()[task].arms == ("",) else "dual_panda"
+    text = f"""scene: {{task: {task}, robot: {robot}}}
+randomization: {{environment: {{instruction_choice: [0, 1]}}}}
+"""
     config = config_from_text(text, name=f"{task}.yaml", folder=Path())
     return replace(config, dataset=replace(config.dataset, shard_episodes=8))
 
@@ -52,7 +55,7 @@ def traits_of(dataset: Dataset, config: RunConfig) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", sorted(name for name, task in tasks().items() if task.arms == ("",)))
+@pytest.mark.parametrize("task", sorted(tasks()))
 def test_a_task_goes_from_scene_to_report(task: str, tmp_path: Path):
     config, data = config_of(task), tmp_path / "data"
     made = generate(config, data, episodes=EPISODES, workers=1)

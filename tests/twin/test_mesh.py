@@ -214,7 +214,7 @@ BAD = {
     "point.obj": (b"v 1 1 1\nv 1 1 1\nv 1 1 1\nf 1 2 3\n", "no area|one place"),
     "short.stl": (stl(box(1, 1, 1))[:-7], "it may be cut off"),
     "torn.stl": (b"solid x\nvertex 0 0 0\nvertex 0 0 1\n", "2 corners are no triangles"),
-    "mesh.ply": (b"ply", "an .obj, .stl or .dae file, not .ply"),
+    "mesh.fbx": (b"Kaydara", "of the kind .obj, .stl, .dae, .ply, .glb, not .fbx"),
 }
 
 

@@ -20,6 +20,7 @@ from twinloop.deploy.lerobot.robot import LerobotRobot
 from twinloop.deploy.lerobot.teleoperator import Teleoperation
 from twinloop.deploy.operator_input import OperatorInput
 from twinloop.deploy.robot import Description, LiveRobot
+from twinloop.deploy.robot_model import usual_robot
 from twinloop.deploy.robots import SEVERAL, robot_named, with_scene
 from twinloop.deploy.runlog import Runlog
 from twinloop.deploy.session import AGAIN, SessionProgress
@@ -198,7 +199,7 @@ def collect(
     if config.consent is not None:
         config.consent.require("record", today=datetime.now(UTC).date())  # before the robot moves
     if isinstance(robot, str):
-        robot = name = with_scene(robot, task=task.name)
+        robot = name = with_scene(robot, robot=usual_robot(task), task=task.name)
     live = robot_named(robot)
     try:
         about = live.connect()

@@ -11,6 +11,7 @@ from twinloop.deploy.imperfect_demonstrator import PATIENCE, ImperfectDemonstrat
 from twinloop.deploy.imperfection import ImperfectHand, ImperfectionConfig
 from twinloop.deploy.reading_check import ReadingCheck
 from twinloop.deploy.robot import Briefing, Description, LiveRobot, Outcome, Reading
+from twinloop.deploy.robot_model import model_named
 from twinloop.deploy.robot_view import RobotView
 from twinloop.errors import RobotError, nearest
 from twinloop.randomize.draw import Draws, episode_rng
@@ -19,6 +20,7 @@ from twinloop.twin.assemble import assemble
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robots import robots
 from twinloop.twin.task import Task
+from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
 
@@ -53,20 +55,16 @@ class Demonstrator:
         task: Task = PICK_AND_PLACE,
         imperfection: ImperfectionConfig | None = None,
     ):
-        known = robots()
-        if description.robot not in known:
+        model = model_named(description.id, description.robot)
+        if model is None:
             raise RobotError(
                 f"{description.id}: has robot {description.robot}, for which there is no scripted "
-                f"demonstrator; {nearest(description.robot, known)}"
+                f"demonstrator; {nearest(description.robot, robots())}"
             )
-        arms = [arm.name for arm in known[description.robot].arms]
-        if len(arms) > 1:
-            raise RobotError(
-                f"{description.id}: {description.robot} has {len(arms)} arms ({', '.join(arms)}); the scripted "
-                "demonstrator reads one. Record with your own teleoperation and `twinloop ingest`, or use "
-                "`twinloop generate`, which simulates both arms"
-            )
-        self._robot, self._task, self._config, self._seed = known[description.robot], task, config, seed
+        unfit = unfit_arms(task, model)
+        if unfit:
+            raise RobotError(f"{description.id}: {unfit}")
+        self._robot, self._task, self._config, self._seed = model, task, config, seed
         self._rate_hz = round(description.rate_hz)
         self._imperfection, self._human = imperfection, None
         self.imperfect = imperfection is not None

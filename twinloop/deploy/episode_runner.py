@@ -211,7 +211,7 @@ class EpisodeRunner:
     def _settle(self, about: Description) -> None:
         config, task = self._job.config, tasks()[self._job.task]
         bounds = bounds_for(about, config, self._job.permits.values())
-        twin = twin_of_robot(about.robot, task, "", round(about.rate_hz))
+        twin = twin_of_robot(about, task)
         self._safety = SafetyFilter(about, bounds, twin)
         self._tracker = EpisodeTracker(about, task, episode_timeout_s=config.episode_timeout_s)
         self._schedule = (

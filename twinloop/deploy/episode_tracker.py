@@ -11,29 +11,34 @@ import numpy as np
 
 from twinloop.curate.failure import GRIPPED_N, LIFTED_M, TIMEOUT, TOUCHED_N
 from twinloop.deploy.robot import Briefing, Description, Reading
+from twinloop.deploy.robot_model import model_named
 from twinloop.deploy.robot_view import RobotView
 from twinloop.simulate.phase_tracker import PhaseTracker
 from twinloop.simulate.termination import TerminationRule, fallen
 from twinloop.twin import failure
 from twinloop.twin.assemble import assemble
 from twinloop.twin.objects import OBJECTS
-from twinloop.twin.robots import robots
 from twinloop.twin.task import Task
+from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.twin import Twin
 
 NEEDED = ("observation.state", "observation.velocity", "observation.effort", "observation.environment_state")
 ALONE = np.zeros(1, int)
 
 
-@lru_cache
-def twin_of_robot(robot: str, task: Task, kind: str, rate_hz: int) -> Twin | None:
+def twin_of_robot(about: Description, task: Task, kind: str = "") -> Twin | None:
     """Return the twin of a robot, or None if there is no model of the robot.
 
     Args:
         kind: the object that is the task's first thing; "" or an unknown one for the task's own.
     """
-    known = robots()
-    return assemble(known[robot], task, OBJECTS.get(kind), control_hz=rate_hz) if robot in known else None
+    return _twin_of(about.id, about.robot, task, kind, round(about.rate_hz))
+
+
+@lru_cache
+def _twin_of(id: str, robot: str, task: Task, kind: str, rate_hz: int) -> Twin | None:
+    model = model_named(id, robot)
+    return None if model is None else assemble(model, task, OBJECTS.get(kind), control_hz=rate_hz)
 
 
 class EpisodeTracker:
@@ -47,16 +52,15 @@ class EpisodeTracker:
         self._about, self._task = about, task
         self._longest = round((episode_timeout_s or task.longest_s) * about.rate_hz)
         observed = {feature.name for feature in about.observed}
-        known = robots().get(about.robot)
-        # The phase of one arm is estimated from readings; that of several arms is not.
-        self.sees = known is not None and len(known.arms) == 1 and set(NEEDED) <= observed
+        known = model_named(about.id, about.robot)
+        self.sees = known is not None and not unfit_arms(task, known) and set(NEEDED) <= observed
 
     def begin(self, briefing: Briefing) -> None:
         self._tick = self._phase = 0
         if not self.sees:
             return
         kind = briefing.conditions.get("object", "")
-        twin = twin_of_robot(self._about.robot, self._task, kind, round(self._about.rate_hz))
+        twin = twin_of_robot(self._about, self._task, kind)
         assert twin is not None
         self._twin, self._sight = twin, RobotView(twin)
         self._sight.begin(briefing.conditions)
@@ -64,7 +68,8 @@ class EpisodeTracker:
         self._progress.begin(ALONE)
         self._ending.begin(ALONE)
         self._start_m: np.ndarray | None = None
-        self._touched = self._gripped = self._lifted = self._fell = self._pressed = self._closing = self._grips = False
+        self._touched = self._gripped = self._lifted = self._fell = False
+        self._pressed = self._closing = self._grips = np.zeros(len(twin.arms), bool)
         self._released_s = np.inf
 
     @property
@@ -95,7 +100,7 @@ class EpisodeTracker:
         if not self.sees:
             return ""
         row = {"touched": self._touched, "gripped": self._gripped, "lifted": self._lifted, "fell": self._fell,
-               "holding": self._pressed and self._closing, "released_s": self._released_s,
+               "holding": (self._pressed & self._closing).any(), "released_s": self._released_s,
                "ended_s": self._tick / self._about.rate_hz}  # fmt: skip
         ending = failure.EpisodeSummary(**{name: np.array([value]) for name, value in row.items()}, drawn={})
         failures = (check.name for check in self._task.failures if check.holds(ending)[0])
@@ -103,19 +108,21 @@ class EpisodeTracker:
 
     def _note(self, sight: RobotView, command: np.ndarray | None) -> None:
         """Update the quantities that `curate/failure.py` computes for a whole simulated episode."""
-        both_n, either_n = float(sight.finger_force_n.min()), float(sight.finger_force_n.max())
+        forces_n = sight.finger_force_n.reshape(-1, 2)  # a row for each arm
+        both_n = forces_n.min(axis=1)
         height_m = np.array([sight.position(index.name)[0, 2] for index in self._twin.things])
         self._start_m = height_m if self._start_m is None else self._start_m
-        gripper = self._twin.robot.gripper
         was_closing, was_pressed = self._closing, self._pressed
         if command is not None:
-            self._closing = bool((command[-1] - gripper.closed) / (gripper.open - gripper.closed) < 0.5)
+            openings = zip(command[self._twin.joints :], (arm.gripper for arm in self._twin.robot.arms), strict=True)
+            shares = [(opening - gripper.closed) / (gripper.open - gripper.closed) for opening, gripper in openings]
+            self._closing = np.array(shares) < 0.5
         self._pressed = both_n > TOUCHED_N
-        if was_closing and was_pressed and not self._closing:
+        if (was_closing & was_pressed & ~self._closing).any():
             self._released_s = self._tick / self._about.rate_hz
-        self._touched |= either_n > TOUCHED_N
-        grips = self._closing and both_n > GRIPPED_N
-        self._gripped |= grips and self._grips
+        self._touched |= bool((forces_n > TOUCHED_N).any())
+        grips = self._closing & (both_n > GRIPPED_N)
+        self._gripped |= bool((grips & self._grips).any())
         self._grips = grips
         self._lifted |= bool((height_m - self._start_m > LIFTED_M).any())
         self._fell |= bool(fallen(sight, self._twin)[0])

@@ -30,13 +30,14 @@ class ImperfectDemonstrator:
     def __init__(self, twin: Twin, config: ExpertConfig, hand: ImperfectHand, *, seed: int):
         self.expert = Expert(paced(twin, hand.speed), config, width=1, seed=seed, foresees=False)
         self._hand, self._phases = hand, twin.task.phases
-        self._gripper, self._entities = twin.robot.gripper, twin.task.by_name
+        self._arms, self._entities = twin.robot.arms, twin.task.by_name
         self._period_s = twin.control_period_s
         self._phase = -1
         self._missed_m = np.zeros(3)
         self._correction = 0
         self._pause = hand.reaction()
         self._openings: list[float] = []
+        self._regrasping = 0
         self._regrasps = hand.regrasps
         self._last: SlotActions | None = None
 
@@ -44,7 +45,9 @@ class ImperfectDemonstrator:
         """Return the expert's action with delay, aiming error and tremor, the same in `arm_rad` and `command_rad`."""
         if self._last is not None and self._pause > 0:
             self._pause -= 1
-            opening = np.array([[self._openings.pop(0)]]) if self._openings else self._last.opening
+            opening = self._last.opening.copy()
+            if self._openings:
+                opening[0, self._regrasping] = self._openings.pop(0)
             act = replace(self._last, opening=opening)
         else:
             act = self._last = self._go_on(sight)
@@ -89,7 +92,9 @@ class ImperfectDemonstrator:
         if self._regrasps and previous.until == "gripped":
             self._regrasps = False
             half = round(self._hand.config.regrasp_s / self._period_s)
-            self._openings = [self._gripper.open] * half + [self._gripper.closed] * (half + 2)
+            self._regrasping = next(place for place, arm in enumerate(self._arms) if arm.name == previous.arm)
+            gripper = self._arms[self._regrasping].gripper
+            self._openings = [gripper.open] * half + [gripper.closed] * (half + 2)
             self._rest(len(self._openings))
         elif phase.until == "arrived":
             self._rest(self._hand.reaction())
@@ -101,5 +106,5 @@ class ImperfectDemonstrator:
 
 
 def _way(sight: RobotView, phase: Phase) -> np.ndarray:
-    moved = sight.tool_position if phase.moves == "tool" else sight.position(phase.moves)
+    moved = sight.of_arm(phase.arm).tool_position if phase.moves == "tool" else sight.position(phase.moves)
     return sight.position(phase.anchor)[0] - moved[0]

@@ -11,9 +11,11 @@ import numpy as np
 
 from twinloop.deploy.robot import Reading
 from twinloop.observe.estimate import NEEDED, StateEstimator
+from twinloop.simulate.arm_view import arm_views
 from twinloop.simulate.batched import point_jacobian
 from twinloop.simulate.scene_state import SceneState
-from twinloop.twin.twin import Twin
+from twinloop.simulate.view import View
+from twinloop.twin.twin import ArmIndex, Twin
 
 ALONE = np.zeros(1, int)
 LAG_S = 0.12
@@ -21,7 +23,7 @@ LAG_S = 0.12
 
 
 class RobotView(SceneState):
-    """A View of one scene, updated by `take`. All arrays have one row."""
+    """A View of one scene, updated by `take`. All arrays have one row; tool and lag are those of the first arm."""
 
     def __init__(self, twin: Twin):
         super().__init__(twin, width=1)
@@ -33,12 +35,13 @@ class RobotView(SceneState):
         # Readings contain neither velocities of things nor positions of people.
         self._velocity = {index.name: np.zeros((1, 3)) for index in twin.things}
         self.bystander_distance_m = np.full(1, np.inf)
+        self._arms: tuple[View, ...] = ()
         self.begin()
 
     def begin(self, chosen: Mapping[str, str] | None = None) -> None:
         """Reset for a new episode. chosen: role -> the entity that plays it, if the task has roles."""
         self._estimate.begin(ALONE)
-        self._behind_m = np.zeros((1, 3))
+        self._behind_m = np.zeros((len(self.twin.arms), 3))
         for role, candidates in self._roles.items():
             entity = (chosen or {}).get(role, candidates[0])
             self._chosen[role][:] = candidates.index(entity) if entity in candidates else 0
@@ -48,15 +51,30 @@ class RobotView(SceneState):
         estimate, following = self._estimate, self._estimate.following
         seen = {name: reading.features[name][None] for name in NEEDED}
         estimate.take(seen, self._nothing if command is None else np.asarray(command, float)[None])
-        measured_m = estimate.tool_at(following.measured_rad[0])
+        measured_m = estimate.tools_at(following.measured_rad[0])
         self.arm_position_rad = following.believed_rad
         self._place(estimate.environment)
-        self.tool_position = estimate.tool_at(following.believed_rad[0])[None]
-        data = estimate.data
-        self.tool_axes = data.site_xmat[self.twin.tool_site].reshape(1, 3, 3).copy()
-        self._behind_m += self._share * (self.tool_position - measured_m - self._behind_m)
-        self.tool_lag_m = np.sqrt(np.square(self._behind_m).sum(axis=1))
-        self.finger_force_n = np.repeat(estimate.pressing_n[:, None], 2, axis=1)
+        tools_m = estimate.tools_at(following.believed_rad[0])
+        self.tool_position, self.tool_axes = tools_m[:1], self.site_axes(self.twin.tool_site)
+        self._behind_m += self._share * (tools_m - measured_m - self._behind_m)
+        lag_m = np.sqrt(np.square(self._behind_m).sum(axis=1))
+        self.tool_lag_m = lag_m[:1]
+        self.finger_force_n = np.repeat(estimate.pressing_n, 2, axis=1)
+        if len(lag_m) > 1:
+            views = arm_views(self)
+            for number, view in enumerate(views):
+                view.tool_lag_m = lag_m[number : number + 1]
+            self._arms = views
+
+    @property
+    def arms(self) -> tuple[View, ...]:
+        return self._arms or super().arms
+
+    def site_position(self, site: int) -> np.ndarray:
+        return self._estimate.data.site_xpos[None, site].copy()
+
+    def site_axes(self, site: int) -> np.ndarray:
+        return self._estimate.data.site_xmat[site].reshape(1, 3, 3).copy()
 
     def _place(self, environment: np.ndarray) -> None:
         self._changed()
@@ -74,11 +92,14 @@ class RobotView(SceneState):
         self._position[entity] = self._position[entity] + by_m
 
     def _frame_position(self, name: str) -> np.ndarray:
-        return self._estimate.data.site_xpos[None, self.twin.sites[name]]
+        return self.site_position(self.twin.sites[name])
 
     def _frame_axes(self, name: str) -> np.ndarray:
-        return self._estimate.data.site_xmat[self.twin.sites[name]].reshape(1, 3, 3)
+        return self.site_axes(self.twin.sites[name])
 
     def jacobian(self) -> np.ndarray:
-        joints, data = self.twin.arm_joints, self._estimate.data
-        return point_jacobian(data.xaxis[None, joints], data.xanchor[None, joints], self.tool_position)
+        return self.jacobian_of(self.twin.arms[0])
+
+    def jacobian_of(self, index: ArmIndex) -> np.ndarray:
+        data, joints = self._estimate.data, index.joints
+        return point_jacobian(data.xaxis[None, joints], data.xanchor[None, joints], self.site_position(index.tool_site))

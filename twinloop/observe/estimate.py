@@ -16,8 +16,9 @@ from twinloop.observe.tracking import ObjectTracker
 from twinloop.simulate.joint_predictor import JointPredictor
 from twinloop.twin.assemble import assemble
 from twinloop.twin.entity import POSE
-from twinloop.twin.objects import OBJECTS
+from twinloop.twin.robot import Robot
 from twinloop.twin.robots import robots
+from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
@@ -29,6 +30,9 @@ STILL_S = 0.1
 OPEN_SHARE, EMPTY_SHARE = 0.95, 0.05
 """Shares of the stroke: fingers are open above `OPEN_SHARE`, and hold nothing below `EMPTY_SHARE`."""
 HELD_N = 1.0
+BEHIND = "behind."
+HAND_PARTS = ("lay", "holds", "pressing")
+"""Elements of the estimate for each arm, after those of the joints and the environment."""
 AT_REST_RAD = 0.015
 """An arm is at rest if the norm of `behind_rad` over its joints is less than this."""
 
@@ -39,27 +43,29 @@ class StateEstimator:
     Attributes:
         following: the JointPredictor.
         environment: (width, elements) the environment state, with filtered poses of things.
-        lay_m: height at which the thing that was held last, or the first, last lay. See ObjectTracker.
-        opening: as measured.
-        pressing_n: closing force of each finger after they have stopped or while they hold something; else 0.
-        holds: whether there is something between the fingers.
+        lay_m: (width, arms) height at which the thing that an arm held last, or the first, last lay. See ObjectTracker.
+        opening: (width, arms) as measured.
+        pressing_n: (width, arms) closing force of each finger after they have stopped or while they hold something;
+            else 0.
+        holds: (width, arms) whether there is something between the fingers.
     """
 
     def __init__(self, twin: Twin, *, width: int, things: tuple[int, ...] | None = None):
         """`things`: first column of each thing in the environment state; those of the twin by default."""
         self._twin, self._data = twin, mujoco.MjData(twin.model)
-        gripper = twin.robot.gripper
-        self._closed, self._stroke = gripper.closed, abs(gripper.open - gripper.closed)
+        grippers = [arm.gripper for arm in twin.robot.arms]
+        self._closed = np.array([gripper.closed for gripper in grippers])
+        self._stroke = np.array([abs(gripper.open - gripper.closed) for gripper in grippers])
         # The sign of a closing effort is that of the change in control from open to closed.
-        self._closing = np.sign(gripper.closed_control - gripper.open_control)
-        period_s = twin.control_period_s
+        self._closing = np.array([np.sign(gripper.closed_control - gripper.open_control) for gripper in grippers])
+        period_s, arms = twin.control_period_s, len(grippers)
         self.following = JointPredictor(np.array(twin.robot.home_rad), width=width, period_s=period_s)
         self._columns = tuple(index.columns.start for index in twin.things) if things is None else things
         self._tracking = [ObjectTracker(width=width, period_s=period_s) for _ in self._columns]
-        self._in_hand = np.zeros(width, int)
+        self._in_hand = np.zeros((width, arms), int)
         self._long = max(1, round(STILL_S / period_s))
-        self._still = np.zeros(width, int)
-        self.holds = np.zeros(width, bool)
+        self._still = np.zeros((width, arms), int)
+        self.holds = np.zeros((width, arms), bool)
 
     def begin(self, ids: np.ndarray) -> None:
         """Reset these rows for new episodes."""
@@ -78,51 +84,61 @@ class StateEstimator:
             sent: (width, actions) the last commands; not used in the first period of an episode.
         """
         state, velocity, effort, scene = (np.asarray(seen[name], float) for name in NEEDED)
-        following = self.following
-        following.take(state[:, :-1], sent[:, :-1])
-        self.opening = state[:, -1]
-        slow = np.abs(velocity[:, -1]) < STILL_SHARE_S * self._stroke
+        following, joints = self.following, self._twin.joints
+        following.take(state[:, :joints], sent[:, :joints])
+        self.opening = state[:, joints:]
+        slow = np.abs(velocity[:, joints:]) < STILL_SHARE_S * self._stroke
         self._still = np.where(slow, self._still + 1, 0)
         apart = np.abs(self.opening - self._closed) / self._stroke
         stopped = (self._still >= self._long) & (apart < OPEN_SHARE)
-        closing_n = np.maximum(0.0, self._closing * effort[:, -1]) / 2
-        opens = np.abs(sent[:, -1] - self._closed) / self._stroke > apart
+        closing_n = np.maximum(0.0, self._closing * effort[:, joints:]) / 2
+        opens = np.abs(sent[:, joints:] - self._closed) / self._stroke > apart
         held = self.holds
         self.holds = (held | (stopped & (closing_n > HELD_N))) & (apart > EMPTY_SHARE) & ~opens
         # A held object is pressed on even while the fingers move slightly.
         self.pressing_n = np.where(stopped | self.holds, closing_n, 0.0)
 
-        tool_m, measured_m = np.zeros((2, len(state), 3))
-        # One at a time, because the engine's kinematics take one arm, and few arms hold something.
-        for row in np.flatnonzero(self.holds):
-            tool_m[row] = self.tool_at(following.believed_rad[row])
-            measured_m[row] = self.tool_at(following.measured_rad[row])
-        self._note_thing_in_hand(scene, measured_m, self.holds & ~held)
-        still = np.sqrt(np.square(following.behind_rad).sum(axis=1)) < AT_REST_RAD
+        tool_m, measured_m = np.zeros((2, len(state), len(self._closed), 3))
+        # One at a time, because the engine's kinematics take one robot, and few robots hold something.
+        for row in np.flatnonzero(self.holds.any(axis=1)):
+            tool_m[row] = self.tools_at(following.believed_rad[row])
+            measured_m[row] = self.tools_at(following.measured_rad[row])
+        self._note_things_in_hand(scene, measured_m, self.holds & ~held)
+        still = self._at_rest()
+        every = np.arange(len(state))
         self.environment = scene.copy()
         for number, (column, tracker) in enumerate(zip(self._columns, self._tracking, strict=True)):
             seen_pose = scene[:, column : column + 7]
-            mine = self.holds & (self._in_hand == number)
+            by_arm = self.holds & (self._in_hand == number)
+            mine, arm = by_arm.any(axis=1), by_arm.argmax(axis=1)
             tracker.lie(seen_pose, ~mine)
             if mine.any():
-                tracker.carry(seen_pose, mine, tool_m=tool_m, measured_m=measured_m, still=still)
+                # A thing in two hands moves with the first of them.
+                tracker.carry(seen_pose, mine, hand=arm, tool_m=tool_m[every, arm],
+                              measured_m=measured_m[every, arm], still=still[every, arm])  # fmt: skip
             self.environment[:, column : column + 7] = tracker.pose
         lay = np.stack([tracker.lay_m for tracker in self._tracking])
-        self.lay_m = lay[self._in_hand, np.arange(len(state))]
+        self.lay_m = lay[self._in_hand, every[:, None]]
 
-    def _note_thing_in_hand(self, scene: np.ndarray, tool_m: np.ndarray, new: np.ndarray) -> None:
-        """The thing in a hand that has just closed is the one nearest to the tool."""
+    def _at_rest(self) -> np.ndarray:
+        """(width, arms) whether the joints of an arm are where they are expected to be."""
+        behind = np.square(self.following.behind_rad)
+        parts = [np.sqrt(behind[:, index.columns].sum(axis=1)) for index in self._twin.arms]
+        return np.stack(parts, axis=1) < AT_REST_RAD
+
+    def _note_things_in_hand(self, scene: np.ndarray, tool_m: np.ndarray, new: np.ndarray) -> None:
+        """The thing in a hand that has just closed is the one nearest to its tool."""
         if len(self._tracking) == 1 or not new.any():
             return
         places = np.stack([scene[:, column : column + 3] for column in self._columns], axis=1)
-        nearest = np.square(places - tool_m[:, None]).sum(axis=2).argmin(axis=1)
+        nearest = np.square(places[:, None] - tool_m[:, :, None]).sum(axis=3).argmin(axis=2)
         self._in_hand = np.where(new, nearest, self._in_hand)
 
-    def tool_at(self, arm_rad: np.ndarray) -> np.ndarray:
-        """(3,) position of the tool at these joint positions. `data` then holds this state."""
+    def tools_at(self, arm_rad: np.ndarray) -> np.ndarray:
+        """(arms, 3) positions of the tools at these joint positions. `data` then holds this state."""
         self._data.qpos[self._twin.arm_qpos] = arm_rad
         mujoco.mj_kinematics(self._twin.model, self._data)
-        return self._data.site_xpos[self._twin.tool_site].copy()
+        return self._data.site_xpos[[index.tool_site for index in self._twin.arms]].copy()
 
     @property
     def data(self) -> mujoco.MjData:
@@ -135,20 +151,21 @@ class StateEstimator:
             turn = environment[:, column + 3 : column + 7]
             turn /= np.maximum(np.sqrt(np.square(turn).sum(axis=1, keepdims=True)), 1e-9)
         return np.concatenate([
-            self.following.believed_rad, self.opening[:, None], environment,
-            self.following.behind_rad, self.lay_m[:, None], self.holds[:, None], self.pressing_n[:, None],
+            self.following.believed_rad, self.opening, environment, self.following.behind_rad, self.lay_m, self.holds,
+            self.pressing_n,
         ], axis=1).astype(np.float32)  # fmt: skip
 
 
-def feature_of(joints: tuple[str, ...], environment: tuple[str, ...], unit: str) -> Feature:
+def feature_of(robot: Robot, environment: tuple[str, ...], unit: str) -> Feature:
     """The feature of the estimate.
 
     Args:
-        joints: names of the elements of `observation.state`, the gripper last.
         environment: names of the elements of `observation.environment_state`.
         unit: unit of the joints.
     """
-    names = (*joints, *environment, *(f"behind.{joint}" for joint in joints[:-1]), "lay", "holds", "pressing")
+    behind = (f"{BEHIND}{joint}" for joint in robot.arm_joints)
+    hands = (arm.named(part) for part in HAND_PARTS for arm in robot.arms)
+    names = (*robot.state_names, *environment, *behind, *hands)
     return Feature(ESTIMATE, "float32", (len(names),), names, f"{unit}; m; quaternion; rad; m; 1; N")
 
 
@@ -158,17 +175,17 @@ def derived(features: Mapping[str, Feature], robot: str) -> Feature | None:
         return None
     state, environment = features[NEEDED[0]], features[NEEDED[3]]
     about = robots()[robot]
-    # The estimate follows one hand and what it holds.
-    if len(about.arms) > 1 or state.names != about.state_names or not tracked_columns(environment.names):
+    if state.names != about.state_names or not tracked_columns(environment.names):
         return None
-    return feature_of(state.names, environment.names, state.unit)
+    return feature_of(about, environment.names, state.unit)
 
 
 def things_in_estimate(estimate: Feature) -> tuple[int, ...]:
     """First columns, in the environment state, of the things whose poses an estimate contains."""
-    behind = [name for name in estimate.names if name.startswith("behind.")]
-    # The joints and the gripper come first; the environment is between them and the joints' lags.
-    return tracked_columns(estimate.names[len(behind) + 1 : estimate.names.index(behind[0])])
+    behind = [place for place, name in enumerate(estimate.names) if name.startswith(BEHIND)]
+    hands = (len(estimate.names) - 1 - behind[-1]) // len(HAND_PARTS)
+    # The joints and the grippers come first; the environment is between them and the joints' lags.
+    return tracked_columns(estimate.names[len(behind) + hands : behind[0]])
 
 
 def tracked_columns(environment: tuple[str, ...]) -> tuple[int, ...]:
@@ -185,8 +202,10 @@ def tracked_columns(environment: tuple[str, ...]) -> tuple[int, ...]:
 
 @lru_cache
 def model_of(robot: str, rate_hz: int) -> Twin:
-    """A twin of the robot; the object does not matter for an estimate."""
-    return assemble(robots()[robot], PICK_AND_PLACE, OBJECTS["cube"], control_hz=rate_hz)
+    """A twin of the robot; the task does not matter for an estimate, as long as it is one for these arms."""
+    model = robots()[robot]
+    fitting = (task for task in (PICK_AND_PLACE, *tasks().values()) if not unfit_arms(task, model))
+    return assemble(model, next(fitting, PICK_AND_PLACE), control_hz=rate_hz)
 
 
 def estimated(

@@ -34,6 +34,7 @@ class ObjectTracker:
         self._scatter_m2 = np.zeros(width)
         self._in_hand_m = np.zeros((width, 3))
         self._held = np.zeros(width, bool)
+        self._hand = np.zeros(width, int)
 
     def begin(self, ids: np.ndarray) -> None:
         """Discard all readings."""
@@ -70,24 +71,34 @@ class ObjectTracker:
         self._scatter_m2 = np.where(where, scatter, self._scatter_m2)
 
     def carry(
-        self, told: np.ndarray, where: np.ndarray, *, tool_m: np.ndarray, measured_m: np.ndarray, still: np.ndarray
+        self,
+        told: np.ndarray,
+        where: np.ndarray,
+        *,
+        hand: np.ndarray,
+        tool_m: np.ndarray,
+        measured_m: np.ndarray,
+        still: np.ndarray,
     ) -> None:
         """Update held objects.
 
         Args:
             told: (width, 7) tracker readings.
             where: (width,) True for held objects.
+            hand: (width,) number of the hand that holds the object.
             tool_m: predicted position of the tool.
             measured_m: measured position of the tool.
             still: True where the arm is at rest, so that these two positions are the same.
         """
-        new = where & ~self._held
-        known = new & (self._seen > 0)
+        passed = where & self._held & (hand != self._hand)
+        new = where & (~self._held | passed)
+        known = (new & (self._seen > 0)) | passed
         off_m = told[:, :3] - measured_m
         off_m[known] = (self.pose[:, :3] - measured_m)[known]
         share = np.where(new, 1.0, np.where(still, self._quick, 0.0))[:, None]
         in_hand_m = self._in_hand_m + share * (off_m - self._in_hand_m)
         self._in_hand_m = np.where(where[:, None], in_hand_m, self._in_hand_m)
         self._held |= where
+        self._hand = np.where(where, hand, self._hand)
         self._seen[where] = 0
         self.pose = np.where(where[:, None], np.concatenate([tool_m + in_hand_m, told[:, 3:]], axis=1), self.pose)

@@ -70,7 +70,7 @@ class ThingConfig:
     )
     mesh: str | None = text(
         None, filled=True,
-        help="a closed mesh (.obj, .stl or .dae) instead of `kind`: path relative to the config file",
+        help="a closed mesh (.obj, .stl, .dae, .ply or .glb) instead of `kind`: path relative to the config file",
         otherwise="`kind`",
     )  # fmt: skip
     root: str | None = text(

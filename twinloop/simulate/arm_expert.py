@@ -95,9 +95,10 @@ class ArmExpert:
         # The next phase corrects a remaining error; the last phase has no next one, so its limit is stricter.
         distance = length(self._funnelled(self._error))
         missing = np.where(self.last, distance + view.tool_lag_m, np.maximum(distance, view.tool_lag_m))
-        # An arm with fewer than six joints cannot reach every orientation. Its turn about the approach decides.
+        # An arm with fewer than six joints cannot reach every orientation. Its turn about the approach decides; one
+        # with fewer than five cannot choose that either.
         turned = length(turn) if len(self._home) >= 6 else np.abs(dot(turn, program.wanted_axes[:, :, 2]))
-        aligned = (turned < TURN_TOLERANCE_RAD) | ~program.turns[phase]
+        aligned = (turned < TURN_TOLERANCE_RAD) | ~program.turns[phase] | (len(self._home) < 5)
         # Fingers that are blocked by a neighbour close where they are. If they miss the thing, the lift detects it.
         stalled = (ticks > program.stalls[phase]) & (distance < STALLED_M)
         arrived = ((missing < program.tolerance[phase]) & aligned) | stalled

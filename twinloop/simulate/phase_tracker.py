@@ -14,6 +14,7 @@ import numpy as np
 
 from twinloop.simulate.program import Program
 from twinloop.simulate.view import View
+from twinloop.twin.phase import Phase
 from twinloop.twin.rotation import length
 from twinloop.twin.twin import Twin
 
@@ -60,6 +61,7 @@ class _ArmTracker:
         self._numbers = np.append(self._program.numbers, len(twin.task.phases))
         self._completed = np.zeros(width, int)
         self._fresh = np.ones(width, bool)
+        self._grip_offsets_m = _grip_offsets_m(self._phases)
         self._conditional = np.array([callable(phase.until) for phase in self._phases])
         self._at_start = np.zeros((width, len(self._phases)), bool)
 
@@ -119,7 +121,18 @@ class _ArmTracker:
                 left_m = missing[:, 2] if phase.relative else length(missing)
                 done = left_m < phase.tolerance_m + SLACK_M
             if phase.carrying:
-                done = done & (length(cell.position(phase.carrying) - cell.tool_position) < HELD_M)
+                apart_m = length(cell.position(phase.carrying) - cell.tool_position)
+                done = done & (apart_m < HELD_M + self._grip_offsets_m[number])
             evidence.append(done)
             alone.append(phase.until == "gripped" or (phase.until == "arrived" and not phase.relative))
         return np.stack(evidence, axis=1), np.array(alone)
+
+
+def _grip_offsets_m(phases: tuple[Phase, ...]) -> list[float]:
+    """How far from the centre of a thing, or from its frame, it is gripped in each phase."""
+    offsets, offset_m = [], 0.0
+    for phase in phases:
+        if phase.grip is not None:
+            offset_m = float(np.linalg.norm(phase.grip.offset_m)) + abs(phase.grip.raise_m)
+        offsets.append(offset_m)
+    return offsets

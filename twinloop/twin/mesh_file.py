@@ -1,4 +1,4 @@
-"""Readers of OBJ, STL and COLLADA files. Only triangles are read; `mesh_look.py` reads materials and textures."""
+"""Readers of mesh files: OBJ, STL, COLLADA, PLY and glTF. Only triangles are read; `mesh_look.py` reads looks."""
 
 import struct
 from collections.abc import Callable
@@ -10,6 +10,8 @@ import numpy as np
 from twinloop.durable import read_bounded
 from twinloop.errors import ModelError, StorageError, UsageError
 from twinloop.twin.collada import Triangles, read_collada
+from twinloop.twin.gltf import read_gltf
+from twinloop.twin.ply import read_ply
 
 MOST_BYTES = 64 * 1024 * 1024
 MOST_FACES = 200_000
@@ -28,7 +30,7 @@ def read_triangles(path: Path, root: Path) -> Triangles:
     reader = READERS.get(file.suffix.lower())
     if reader is None:
         raise ModelError(
-            f"{path}: a mesh is an .obj, .stl or .dae file, not {file.suffix or 'a file without a suffix'}"
+            f"{path}: a mesh is a file of the kind {', '.join(READERS)}, not {file.suffix or 'one without a suffix'}"
         )
     try:
         content = read_bounded(file, MOST_BYTES, error=ModelError)
@@ -138,4 +140,6 @@ def binary_stl(triangles: Triangles) -> bytes:
     return bytes(STL_HEADER - 4) + struct.pack("<I", len(faces)) + records.tobytes()
 
 
-READERS: dict[str, Callable[[bytes], Triangles]] = {".obj": _read_obj, ".stl": _read_stl, ".dae": read_collada}
+READERS: dict[str, Callable[[bytes], Triangles]] = {
+    ".obj": _read_obj, ".stl": _read_stl, ".dae": read_collada, ".ply": read_ply, ".glb": read_gltf,
+}  # fmt: skip

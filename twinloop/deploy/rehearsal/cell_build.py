@@ -46,7 +46,8 @@ class CellBuild:
     Attributes:
         twin: the twin of this episode's things; indices of the model.
         model: the twin's model with the cell's own numbers.
-        motors: of the arm's joints in order, then of the gripper's.
+        motors: of the joints of all arms in order, then of each gripper's.
+        gripper_motors: number of motors of each gripper.
         thing_friction: friction of things against new surfaces.
         friction: (geoms,) the same for every geom, with the cell's own factors.
         fixture_friction: friction between fingers and fixtures.
@@ -60,6 +61,7 @@ class CellBuild:
     model: mujoco.MjModel
     own: OwnNumbers
     motors: tuple[Motor, ...]
+    gripper_motors: tuple[int, ...]
     thing_friction: float
     friction: np.ndarray
     fixture_friction: float
@@ -71,18 +73,25 @@ class CellBuild:
     compensated: bool
 
     @property
-    def finger_bodies(self) -> tuple[int, int]:
-        left, right = (self.model.body(ROBOT + name).id for name in self.twin.robot.gripper.finger_bodies)
-        return left, right
-
-    @property
-    def gripper_joints(self) -> tuple[int, ...]:
-        return tuple(self.model.joint(ROBOT + name).id for name in self.twin.robot.gripper.joints)
+    def finger_bodies(self) -> tuple[int, ...]:
+        """The two fingers of each arm."""
+        names = (name for arm in self.twin.robot.arms for name in arm.gripper.finger_bodies)
+        return tuple(self.model.body(ROBOT + name).id for name in names)
 
     def targets(self, command: np.ndarray) -> np.ndarray:
-        """Return the target of every motor for a command: arm joints, then the gripper's opening."""
-        control = float(self.twin.robot.gripper.control(np.asarray(command[-1])))
-        return np.concatenate([command[:-1], np.full(len(self.motors) - len(command) + 1, control)])
+        """Return the target of every motor for a command: joints of all arms, then the openings of the grippers."""
+        joints = self.twin.joints
+        parts = [command[:joints]]
+        for arm, opening, count in zip(self.twin.robot.arms, command[joints:], self.gripper_motors, strict=True):
+            parts.append(np.full(count, float(arm.gripper.control(np.asarray(opening)))))
+        return np.concatenate(parts)
+
+    def by_opening(self, motors: np.ndarray) -> np.ndarray:
+        """Return values of motors with those of each gripper added up: one for each element of a command."""
+        joints = self.twin.joints
+        ends = joints + np.cumsum(self.gripper_motors)
+        return np.append(motors[:joints], [motors[end - count : end].sum()
+                                           for end, count in zip(ends, self.gripper_motors, strict=True)])  # fmt: skip
 
 
 def collides(model: mujoco.MjModel, geom: int) -> bool:
@@ -96,7 +105,9 @@ MAX_TWINS = 16
 def twin_of_scene(scene: CellScene, task: Task, *, clutter: bool = False) -> Twin:
     """Return the twin of a scene with the things of a task, compiled once for the same things."""
     things = tuple(thing.object for thing in task.things)
-    key = (scene.robot.name, scene.robot.model_digest, task.name, things, scene.control_hz, scene.layout, clutter)
+    bases = tuple((arm.name, arm.base_m, arm.yaw_deg) for arm in scene.robot.arms)
+    robot = (scene.robot.name, scene.robot.model_digest, bases)
+    key = (robot, task.name, things, scene.control_hz, scene.layout, clutter)
     if key not in _TWINS:
         features = replace(PLAIN, clutter=clutter)
         _TWINS[key] = assemble(scene.robot, task, control_hz=scene.control_hz, features=features, layout=scene.layout)
@@ -117,11 +128,14 @@ def build_of(cell: CellConfig, layout: CellLayout) -> CellBuild:
             offset_mm = [layout.of_thing(index.name, f"object_com_offset_mm.{axis}") for axis in "xyz"]
             model.body_ipos[index.body] += np.array(offset_mm) / 1000
     friction = values["friction_coefficient"]
+    arms = _arm_motors(model, twin, own, values)
+    grippers = [_gripper_motors(model, twin, own, values, arm=number) for number in range(len(twin.arms))]
     return CellBuild(
         twin=twin,
         model=model,
         own=own,
-        motors=_motors(model, twin, own, values),
+        motors=tuple(motor for part in (arms, *grippers) for motor in part),
+        gripper_motors=tuple(len(motors) for motors in grippers),
         thing_friction=friction,
         friction=_friction(model, twin, own, layout, worn_pads(cell.effects)),
         fixture_friction=min(FIXTURE_GRIP, MOST_RATIO * friction),
@@ -154,7 +168,7 @@ def refuse_unsupported(model: mujoco.MjModel, robot: str) -> None:
             )
 
 
-def _motors(model: mujoco.MjModel, twin: Twin, own: OwnNumbers, values: Mapping[str, float]) -> tuple[Motor, ...]:
+def _arm_motors(model: mujoco.MjModel, twin: Twin, own: OwnNumbers, values: Mapping[str, float]) -> list[Motor]:
     motors = []
     for number, actuator in enumerate(twin.arm_controls):
         kp, kd, limit = _gains(model, int(actuator))
@@ -164,17 +178,22 @@ def _motors(model: mujoco.MjModel, twin: Twin, own: OwnNumbers, values: Mapping[
             damping=kd * values["servo_damping_scale"] * own.damping[number],
             limit=limit * values["motor_strength_scale"] * own.strength[number],
         ))  # fmt: skip
-    kp, kd, limit = _gains(model, twin.gripper_controls[0])
-    limit *= values["grip_force_scale"] * own.grip
-    target = int(model.actuator_trnid[twin.gripper_controls[0], 0])
-    if model.actuator_trntype[twin.gripper_controls[0]] == mujoco.mjtTrn.mjTRN_JOINT.value:
-        return (*motors, Motor(target, kp, kd, limit))
+    return motors
+
+
+def _gripper_motors(
+    model: mujoco.MjModel, twin: Twin, own: OwnNumbers, values: Mapping[str, float], *, arm: int
+) -> list[Motor]:
+    control = int(twin.gripper_controls[arm])
+    kp, kd, limit = _gains(model, control)
+    limit *= values["grip_force_scale"] * own.grip[arm]
+    target = int(model.actuator_trnid[control, 0])
+    if model.actuator_trntype[control] == mujoco.mjtTrn.mjTRN_JOINT.value:
+        return [Motor(target, kp, kd, limit)]
     # The force of a tendon's motor is divided among its joints.
-    first, count = int(model.tendon_adr[target]), int(model.tendon_num[target])
-    for wrap in range(first, first + count):
-        share = float(model.wrap_prm[wrap])
-        motors.append(Motor(int(model.wrap_objid[wrap]), share * kp, share * kd, share * limit))
-    return tuple(motors)
+    wraps = range(int(model.tendon_adr[target]), int(model.tendon_adr[target] + model.tendon_num[target]))
+    shares = {int(model.wrap_objid[wrap]): float(model.wrap_prm[wrap]) for wrap in wraps}
+    return [Motor(joint, share * kp, share * kd, share * limit) for joint, share in shares.items()]
 
 
 def _gains(model: mujoco.MjModel, actuator: int) -> tuple[float, float, float]:
@@ -190,15 +209,16 @@ def _friction(
     """Return (geoms,) friction of every geom against a thing."""
     friction = np.full(model.ngeom, layout.values["friction_coefficient"])
     things = {index.body: index.name for index in twin.things}
-    left, right = (model.body(ROBOT + name).id for name in twin.robot.gripper.finger_bodies)
+    sides = {model.body(ROBOT + name).id: side
+             for arm in twin.robot.arms for side, name in enumerate(arm.gripper.finger_bodies)}  # fmt: skip
     for geom in range(model.ngeom):
         body = int(model.geom_bodyid[geom])
         if body in things:
             friction[geom] *= own.surface["thing"]
         elif body == twin.table_body:
             friction[geom] *= own.surface["table"]
-        elif body in (left, right):
-            side = 0 if body == left else 1
+        elif body in sides:
+            side = sides[body]
             friction[geom] *= own.surface["left" if side == 0 else "right"] * pads[side]
     return friction
 

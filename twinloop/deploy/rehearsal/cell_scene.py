@@ -11,6 +11,7 @@ from twinloop.run.config import load_config
 from twinloop.twin.robot import Robot
 from twinloop.twin.robots import robots
 from twinloop.twin.task import Task
+from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.tasks import tasks
 
 
@@ -47,11 +48,9 @@ def scene_of(words: Mapping[str, str], *, where: str) -> CellScene:
             _named("robot", words.get("robot", PANDA), robots(), where),
             _named("task", words.get("task", PICK_AND_PLACE), tasks(), where),
         )
-    if len(scene.robot.arms) > 1:
-        raise UsageError(
-            f"{where}: robot {scene.robot.name} has {len(scene.robot.arms)} arms, which rehearsal cells cannot "
-            "simulate; choose a robot with one arm, or `twin:CONFIG`, which has both"
-        )
+    unfit = unfit_arms(scene.task, scene.robot)
+    if unfit:
+        raise UsageError(f"{where}: {unfit}")
     soft = [thing.name for thing in scene.task.things if thing.object.cloth]
     if soft:
         raise UsageError(

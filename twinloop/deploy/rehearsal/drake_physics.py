@@ -109,7 +109,7 @@ class DrakePhysics:
         model = self._build.model
         owner = {geometry: int(model.geom_bodyid[geom]) for geom, geometry in parts.geometries.items()}
         drake = {there.index(): body for body, there in parts.bodies.items()}
-        force = np.zeros(2)
+        force = np.zeros(len(self._build.finger_bodies))
 
         def note(first: int, second: int, size_n: float) -> None:
             for finger, body in enumerate(self._build.finger_bodies):

@@ -27,9 +27,9 @@ class EffectScene:
     """The parts of a cell that an effect may read.
 
     Attributes:
-        base_m: where the robot stands.
+        base_m: where the first arm stands.
         strongest_nm: torque limit of the strongest joint.
-        joints: number of arm joints.
+        joints: number of joints of all arms.
         things: columns of the poses of things in the environment state.
         poses: columns of the poses of all entities.
     """
@@ -48,11 +48,11 @@ class EffectRun:
         self.size, self.scene, self.rng = size, scene, rng
 
     def setpoint(self, now_s: float, setpoint: np.ndarray, position: np.ndarray) -> np.ndarray:  # noqa: ARG002
-        """Change the targets of the servos, once per physics step. The last element is the opening."""
+        """Change the targets of the servos, once per physics step. The openings come after the joints."""
         return setpoint
 
     def tool_force_n(self, tool_m: np.ndarray) -> np.ndarray | None:  # noqa: ARG002
-        """Return the force on the hand in the world, if any."""
+        """Return the force on the first arm's hand in the world, if any."""
         return None
 
     def shake_m_s2(self, now_s: float) -> np.ndarray | None:  # noqa: ARG002
@@ -91,20 +91,21 @@ class StickSlip(EffectRun):
         self._before: np.ndarray | None = None
 
     def setpoint(self, now_s: float, setpoint: np.ndarray, position: np.ndarray) -> np.ndarray:  # noqa: ARG002
-        arm = position[:-1]
+        joints = slice(self.scene.joints)
+        arm = position[joints]
         if self._stuck_at is None or self._before is None:
             self._stuck_at = arm.copy()
         else:
             # Per physics step of 4 ms.
             slow = np.abs(arm - self._before) < CREEP_RAD_S * 0.004
-            arrived = np.abs(setpoint[:-1] - arm) < self._breakaway_rad / 3
+            arrived = np.abs(setpoint[joints] - arm) < self._breakaway_rad / 3
             sticks = ~self._stuck & slow & arrived
             self._stuck_at[sticks] = arm[sticks]
             self._stuck |= sticks
         self._before = arm.copy()
-        self._stuck &= np.abs(setpoint[:-1] - self._stuck_at) < self._breakaway_rad
+        self._stuck &= np.abs(setpoint[joints] - self._stuck_at) < self._breakaway_rad
         held = setpoint.copy()
-        held[:-1] = np.where(self._stuck, self._stuck_at, setpoint[:-1])
+        held[joints] = np.where(self._stuck, self._stuck_at, setpoint[joints])
         return held
 
 

@@ -39,6 +39,7 @@ class OwnNumbers:
     Attributes:
         model: the twin's model with other masses, inertias, lengths, table and fixtures' joints.
         stiffness, damping, strength, filter: factors of the servos.
+        grip: factor of the strength of each gripper.
         feed_forward: share of the commanded velocity that the servo knows.
         friction_nm: Coulomb friction of the arm's joints, besides that of the row.
         surface: factors of friction of things, pads and table.
@@ -50,7 +51,7 @@ class OwnNumbers:
     damping: np.ndarray
     strength: np.ndarray
     filter: np.ndarray
-    grip: float
+    grip: np.ndarray
     feed_forward: np.ndarray
     friction_nm: np.ndarray
     surface: dict[str, float]
@@ -67,7 +68,7 @@ def own_numbers(twin: Twin, *, seed: int, size: float) -> OwnNumbers:
         return np.asarray(1 + size * tolerance * rng.uniform(-1, 1, count))
 
     stiffness, damping, strength, filters = (factor(share, joints) for share in (SERVO, SERVO, STRENGTH, FILTER))
-    grip = float(factor(STRENGTH))
+    grip = factor(STRENGTH, len(twin.arms))
     feed_forward = size * FEED_FORWARD * rng.uniform(0, 1, joints)
     friction_nm = size * JOINT_FRICTION * limits_nm * rng.uniform(0, 1, joints)
     surface = {name: float(factor(SURFACE)) for name in ("thing", "left", "right", "table")}

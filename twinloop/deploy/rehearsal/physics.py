@@ -52,7 +52,7 @@ class CellPhysics(Protocol):
         ...
 
     def finger_force_n(self, bodies: frozenset[int]) -> np.ndarray:
-        """Return (2,) the contact force of each finger on these bodies."""
+        """Return the contact force of each finger of every arm on these bodies."""
         ...
 
 

@@ -297,7 +297,7 @@ class PhysxPhysics:
             component.set_angular_velocity(_single(np.zeros(3)))
 
     def finger_force_n(self, bodies: frozenset[int]) -> np.ndarray:
-        force = np.zeros(2)
+        force = np.zeros(len(self._build.finger_bodies))
         for contact in self._system.get_contacts():
             first, second = (self._owners[component.entity] for component in contact.bodies)
             size_n = float(np.linalg.norm(np.sum([point.impulse for point in contact.points], axis=0)))

@@ -84,12 +84,13 @@ class CellSensors:
         if not rng.random() < values["observation_loss_share"]:
             self._shown_s = now_s - values["observation_delay_ms"] / 1000
         position, velocity, effort = (past.at(name, self._shown_s) for name in ("position", "velocity", "effort"))
-        white = rng.standard_normal((2, len(self._bias_rad)))
-        position[:-1] += self._bias_rad + 1e-3 * values["encoder_noise_mrad"] * white[0]
+        joints = slice(len(self._bias_rad))
+        white = rng.standard_normal((2, joints.stop))
+        position[joints] += self._bias_rad + 1e-3 * values["encoder_noise_mrad"] * white[0]
         step_rad = 1e-3 * values.get("encoder_step_mrad", 0.0)
         if step_rad > 0:
-            position[:-1] = step_rad * np.round(position[:-1] / step_rad)
-        effort[:-1] += values["effort_noise_nm"] * white[1]
+            position[joints] = step_rad * np.round(position[joints] / step_rad)
+        effort[joints] += values["effort_noise_nm"] * white[1]
         return {"position": position, "velocity": velocity, "effort": effort, "environment": self._track(past)}
 
     def _track(self, past: Past) -> np.ndarray:

@@ -7,7 +7,11 @@ import mujoco
 import numpy as np
 
 from twinloop.deploy.rehearsal.cell_build import CellBuild
+from twinloop.simulate.arm_view import arm_views
+from twinloop.simulate.batched import point_jacobian
 from twinloop.simulate.scene_state import SceneState
+from twinloop.simulate.view import View
+from twinloop.twin.twin import ArmIndex
 
 
 class TrueScene(SceneState):
@@ -20,7 +24,11 @@ class TrueScene(SceneState):
             self._chosen[role][:] = candidates.index(chosen[role])
         self.table_height_m = np.array([build.table[2]])
         self.support_force_n = np.zeros(1)
-        self.finger_force_n = np.zeros((1, 2))
+        self.finger_force_n = np.zeros((1, 2 * len(build.twin.arms)))
+        self.tool_lag_m = np.zeros(1)
+        self.bystander_distance_m = np.full(1, np.inf)
+        self.arm_position_rad = np.array(build.twin.robot.home_rad)[None]
+        self._arms: tuple[View, ...] = ()
         self.tool_position, self.tool_axes = np.zeros((1, 3)), np.eye(3)[None]
 
     def take(self, qpos: np.ndarray, qvel: np.ndarray, placed: dict[int, np.ndarray]) -> None:
@@ -41,8 +49,27 @@ class TrueScene(SceneState):
             self._position[index.name], self._quat[index.name] = pose[None, :3].copy(), pose[None, 3:].copy()
             if index.joint_qpos >= 0:
                 self._value[index.name] = qpos[None, index.joint_qpos].copy()
-        self.tool_position = data.site_xpos[None, twin.tool_site].copy()
-        self.tool_axes = data.site_xmat[twin.tool_site].reshape(1, 3, 3).copy()
+        self.arm_position_rad = qpos[None, twin.arm_qpos].copy()
+        self.tool_position, self.tool_axes = self.site_position(twin.tool_site), self.site_axes(twin.tool_site)
+        if len(twin.arms) > 1:
+            self._arms = arm_views(self)
+
+    @property
+    def arms(self) -> tuple[View, ...]:
+        return self._arms or super().arms
+
+    def site_position(self, site: int) -> np.ndarray:
+        return self.data.site_xpos[None, site].copy()
+
+    def site_axes(self, site: int) -> np.ndarray:
+        return self.data.site_xmat[site].reshape(1, 3, 3).copy()
+
+    def jacobian(self) -> np.ndarray:
+        return self.jacobian_of(self.twin.arms[0])
+
+    def jacobian_of(self, index: ArmIndex) -> np.ndarray:
+        axes, anchors = self.data.xaxis[None, index.joints], self.data.xanchor[None, index.joints]
+        return point_jacobian(axes, anchors, self.site_position(index.tool_site))
 
     def environment(self) -> np.ndarray:
         """Return the environment state, as recorded."""
@@ -55,7 +82,7 @@ class TrueScene(SceneState):
         return out
 
     def _frame_position(self, name: str) -> np.ndarray:
-        return self.data.site_xpos[None, self.twin.sites[name]]
+        return self.site_position(self.twin.sites[name])
 
     def _frame_axes(self, name: str) -> np.ndarray:
-        return self.data.site_xmat[self.twin.sites[name]].reshape(1, 3, 3)
+        return self.site_axes(self.twin.sites[name])

@@ -21,7 +21,7 @@ LINK_INERTIA_KGM2 = 0.01  # least inertia that a joint turns, besides its motor'
 
 
 class CellWorld:
-    """Simulates one episode. Positions, velocities and efforts have the action's elements: arm joints, gripper."""
+    """Simulates one episode. Positions, velocities and efforts have the action's elements: joints, grippers."""
 
     def __init__(self, cell: CellConfig, situation: CellLayout, episode: int):
         self.situation = situation
@@ -30,11 +30,12 @@ class CellWorld:
         self.twin: Twin = twin
         self.scene = TrueScene(self.build, dict(situation.roles))
         self._physics = physics_of(cell.engine, self.build, self._start())
-        home = np.array([*twin.robot.home_rad, twin.robot.gripper.open])
+        home = np.array(twin.robot.home)
         filtered = twin.arm_filters >= 0
         smoothing_s = np.where(filtered, twin.model.actuator_dynprm[twin.arm_controls, 0], 0.0)
         self._drives = CellDrives(
-            values, home=home, smoothing_s=np.append(smoothing_s * self.build.own.filter, 0.0), step_s=STEP_S,
+            values, home=home, joints=twin.joints, step_s=STEP_S,
+            smoothing_s=np.append(smoothing_s * self.build.own.filter, np.zeros(len(twin.arms))),
             rng=episode_rng(cell.seed, episode, stream="drives"),
         )  # fmt: skip
         things = tuple(index.columns.start for index in twin.things)
@@ -65,8 +66,8 @@ class CellWorld:
         twin, start = self.twin, self.situation.start
         qpos = self.build.model.qpos0.copy()
         qpos[twin.arm_qpos] = twin.robot.home_rad
-        gripper = twin.robot.gripper
-        qpos[twin.arms[0].gripper_qpos] = gripper.open / len(gripper.joints)
+        for arm in twin.arms:
+            qpos[arm.gripper_qpos] = arm.arm.gripper.open / len(arm.gripper_qpos)
         for index in twin.things:
             pose = qpos[index.qpos : index.qpos + 7]
             pose[:] = start.poses[index.name][0]
@@ -90,7 +91,7 @@ class CellWorld:
         twin = self.twin
         poses = tuple(index.columns.start for index in (*twin.things, *twin.fixtures))
         scene = EffectScene(
-            np.array(twin.robot.mount_m), max(twin.robot.torque_limits_nm), len(twin.arm_joints), things, poses
+            np.array(twin.arms[0].arm.base_m), max(twin.robot.torque_limits_nm), len(twin.arm_joints), things, poses
         )
         return [
             BY_EFFECT[name].run(size, scene, episode_rng(cell.seed, episode, stream=f"effect {name}"))
@@ -126,9 +127,9 @@ class CellWorld:
     def _remember(self) -> None:
         twin, state = self.twin, self._physics.read()
         self._state: PhysicsState = state
-        arm = len(twin.arm_joints)
-        self.position = np.append(state.qpos[twin.arm_qpos], state.qpos[twin.arms[0].gripper_qpos].sum())
-        self.velocity = np.append(state.qvel[twin.arm_dofs], state.qvel[twin.arms[0].gripper_dofs].sum())
+        openings = [state.qpos[arm.gripper_qpos].sum() for arm in twin.arms]
+        self.position = np.append(state.qpos[twin.arm_qpos], openings)
+        self.velocity = np.append(state.qvel[twin.arm_dofs], [state.qvel[arm.gripper_dofs].sum() for arm in twin.arms])
         columns, coordinates = self._moving
         self._environment[columns] = state.qpos[coordinates]
         environment = self._environment
@@ -137,7 +138,7 @@ class CellWorld:
         self.past.push({
             "position": self.position,
             "velocity": self.velocity,
-            "effort": np.append(state.effort[:arm], state.effort[arm:].sum()),
+            "effort": self.build.by_opening(state.effort),
             "environment": environment,
         })  # fmt: skip
 
@@ -191,7 +192,7 @@ class CellWorld:
         rates = np.zeros(len(targets))
         rates[:arm] = self.build.own.feed_forward * (targets - self._targets)[:arm] / STEP_S
         self._targets = targets
-        torque = self._bias_nm - self._friction_nm * np.tanh(self.velocity[:-1] / self._creep_rad_s)
+        torque = self._bias_nm - self._friction_nm * np.tanh(self.velocity[:arm] / self._creep_rad_s)
         self._visit(now_s)
         self._follow_paths(now_s)
         self._steps += 1
@@ -224,7 +225,8 @@ class CellWorld:
         data.qpos[:] = self._state.qpos
         mujoco.mj_kinematics(self.build.model, data)
         pose = self._state.qpos[first.qpos : first.qpos + 7].copy()
-        if np.linalg.norm(pose[:3] - data.site_xpos[self.twin.tool_site]) > CLEAR_M:
+        tools_m = data.site_xpos[[arm.tool_site for arm in self.twin.arms]]
+        if np.linalg.norm(pose[:3] - tools_m, axis=1).min() > CLEAR_M:
             pose[:3] += visit.shift_m
             self._physics.put(first.body, pose)
 

@@ -23,7 +23,10 @@ NAN = float("nan")
 
 
 class Arm:
-    """Kinematics of a twin's arm for given joint positions, without a simulation."""
+    """Kinematics of a twin's arm for given joint positions, without a simulation.
+
+    Of several arms, it has the joints of all and the tool and gripper of the first.
+    """
 
     def __init__(self, twin: Twin):
         self._model, self._data = twin.model, mujoco.MjData(twin.model)
@@ -115,11 +118,11 @@ class EpisodeTrace:
     @cached_property
     def position(self) -> np.ndarray:
         """(n, joints) measured positions of the arm."""
-        return self.state[:, :-1]
+        return self.state[:, : self.arm.joints]
 
     @cached_property
     def command(self) -> np.ndarray:
-        """(n, joints + 1) commands that were sent; the actions if commands are not recorded."""
+        """(n, joints and openings) commands that were sent; the actions if commands are not recorded."""
         sent = self.part("command")
         return np.asarray(self.frames["action"], float) if sent is None else sent
 
@@ -165,8 +168,8 @@ class EpisodeTrace:
 
     @cached_property
     def closing(self) -> np.ndarray:
-        """(n,) whether the gripper is commanded to close."""
-        return (self.command[:, -1] - self.arm.closed) / self.arm.stroke < CLOSING
+        """(n,) whether the gripper, or the first of several, is commanded to close."""
+        return (self.command[:, self.arm.joints] - self.arm.closed) / self.arm.stroke < CLOSING
 
     @cached_property
     def first_closing(self) -> int:
@@ -201,7 +204,7 @@ class EpisodeTrace:
         most = min(MAX_ARM_DELAY, self.approach // 3)
         if most < 2:
             return NAN, NAN
-        pair = self.command[: self.approach, :-1], self.position[: self.approach]
+        pair = self.command[: self.approach, : self.arm.joints], self.position[: self.approach]
         delay = estimate_delay([pair], shifts=range(most + 1), fit_gain=False)
         return (NAN, NAN) if delay is None else (delay.rows, delay.rms)
 
@@ -214,7 +217,7 @@ class EpisodeTrace:
         then = np.arange(int(np.ceil(behind)), self.rows)
         before = np.floor(then - behind).astype(int)
         share = (then - behind - before)[:, None]
-        command = self.command[:, :-1]
+        command = self.command[:, : self.arm.joints]
         return (
             self.position[then] - (1 - share) * command[before] - share * command[np.minimum(before + 1, self.rows - 1)]
         )
@@ -236,7 +239,7 @@ class EpisodeTrace:
         """(n, 3) force at the tool that the arm's own weight and acceleration do not explain, in N."""
         if self.effort is None or self.rows < 8:
             return None
-        return self.arm.outside_force_n(self.position, self.effort[:, :-1])
+        return self.arm.outside_force_n(self.position, self.effort[:, : self.arm.joints])
 
     @cached_property
     def before(self) -> np.ndarray:

@@ -13,7 +13,7 @@ def force_n(episode: EpisodeTrace) -> float:
     effort = episode.effort
     if effort is None or len(episode.held) < ENOUGH:
         return NAN
-    return float(np.median(np.abs(effort[episode.held, -1])))
+    return float(np.median(np.abs(effort[episode.held, episode.arm.joints])))
 
 
 def width_mm(episode: EpisodeTrace) -> float:
@@ -21,7 +21,9 @@ def width_mm(episode: EpisodeTrace) -> float:
     kind = episode.kind
     if len(episode.held) < ENOUGH or kind not in OBJECTS:
         return NAN
-    return 1000 * float(np.median(episode.state[episode.held, -1]) - 2 * OBJECTS[kind].half_extents_m[1])
+    return 1000 * float(
+        np.median(episode.state[episode.held, episode.arm.joints]) - 2 * OBJECTS[kind].half_extents_m[1]
+    )
 
 
 def slip_mm(episode: EpisodeTrace) -> float:
@@ -60,7 +62,7 @@ def settling_mm(episode: EpisodeTrace) -> float:
     rows = episode.held
     if len(rows) < 3 * ENOUGH:
         return NAN
-    opening = episode.state[rows, -1]
+    opening = episode.state[rows, episode.arm.joints]
     return 1000 * float(np.median(opening[:ENOUGH]) - np.median(opening[-2 * ENOUGH : -ENOUGH]))
 
 

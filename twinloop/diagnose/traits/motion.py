@@ -20,7 +20,7 @@ def uneven_mrad(episode: EpisodeTrace) -> float:
 
 def onset_ms(episode: EpisodeTrace) -> float:
     """Time from the first command to the first motion of the joint with the largest command in the first second."""
-    commanded, seen = episode.command[:, :-1], episode.position
+    commanded, seen = episode.command[:, : episode.arm.joints], episode.position
     early = min(len(commanded), max(round(1.0 / episode.arm.period_s), 2))
     joint = int(np.argmax(np.abs(commanded[:early] - commanded[0]).max(axis=0)))
     # Commands are compared with the initial position, because the first command may already differ from it.
@@ -33,7 +33,7 @@ def onset_ms(episode: EpisodeTrace) -> float:
 
 
 def repeated_share(episode: EpisodeTrace) -> float:
-    commanded_moves = np.abs(np.diff(episode.command[:, :-1], axis=0)).max(axis=1) > REST_RAD
+    commanded_moves = np.abs(np.diff(episode.command[:, : episode.arm.joints], axis=0)).max(axis=1) > REST_RAD
     same = (np.diff(episode.position, axis=0) == 0).all(axis=1)
     return float(np.mean(same[commanded_moves])) if commanded_moves.sum() > 5 else NAN
 
@@ -88,7 +88,7 @@ def softness_mrad_nm(episode: EpisodeTrace) -> float:
         return NAN
     effort, position = effort[:rows], episode.position[:rows]
     speed = np.gradient(position, episode.arm.period_s, axis=0)
-    error = episode.command[:rows, :-1] - position
+    error = episode.command[:rows, : episode.arm.joints] - position
     slopes = []
     for joint in range(episode.arm.joints):
         columns = np.column_stack([effort[:, joint], speed[:, joint], np.ones(rows)])
@@ -101,7 +101,7 @@ def softness_mrad_nm(episode: EpisodeTrace) -> float:
 
 def stalled_share(episode: EpisodeTrace) -> float:
     """Share of frames in which a joint stands still although its command moves."""
-    paths = episode.command[: episode.approach, :-1], episode.position[: episode.approach]
+    paths = episode.command[: episode.approach, : episode.arm.joints], episode.position[: episode.approach]
     commanded, moved = (np.abs(np.diff(values, axis=0)) for values in paths)
     behind, _ = episode.arm_delay
     shift = 0 if np.isnan(behind) else round(behind)
@@ -114,7 +114,9 @@ def stalled_share(episode: EpisodeTrace) -> float:
 def torque_nm(episode: EpisodeTrace) -> float:
     """RMS of the torques of the arm on the approach."""
     effort = episode.effort
-    return NAN if effort is None else float(np.sqrt(np.mean(np.square(effort[: episode.approach, :-1]))))
+    return (
+        NAN if effort is None else float(np.sqrt(np.mean(np.square(effort[: episode.approach, : episode.arm.joints]))))
+    )
 
 
 def shaking_mrad(episode: EpisodeTrace) -> float:
@@ -132,7 +134,9 @@ def effort_noise_nm(episode: EpisodeTrace) -> float:
     effort = episode.effort
     if effort is None or episode.rows < 8:
         return NAN
-    return float(np.median(np.abs(np.diff(effort[: episode.approach, :-1], n=3, axis=0)))) / (0.6745 * np.sqrt(20))
+    return float(np.median(np.abs(np.diff(effort[: episode.approach, : episode.arm.joints], n=3, axis=0)))) / (
+        0.6745 * np.sqrt(20)
+    )
 
 
 def drag_nm(episode: EpisodeTrace) -> float:

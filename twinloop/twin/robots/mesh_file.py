@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.errors import ModelError
-from twinloop.twin.mesh_file import STL_HEADER, STL_RECORD, binary_stl, read_triangles
+from twinloop.twin.mesh_file import READERS, STL_HEADER, STL_RECORD, binary_stl, read_triangles
 
 LARGEST_M, SMALLEST_M = 5.0, 1e-4
-READABLE = (".stl", ".obj", ".msh", ".dae")
+READABLE = (".msh", *READERS)
+CONVERTED = (".dae", ".ply", ".glb")
+"""Formats that the engine cannot read."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def _size(path: Path) -> MeshSize:
     if kind == ".msh":  # MuJoCo's own format
         return MeshSize(np.full(3, SMALLEST_M), None)
     vertices, faces = read_triangles(path, path.parent)
-    unreadable = kind == ".dae" or (kind == ".stl" and not _is_binary_stl(path))
+    unreadable = kind in CONVERTED or (kind == ".stl" and not _is_binary_stl(path))
     converted = binary_stl((vertices, faces)) if unreadable else None
     return MeshSize(np.ptp(vertices, axis=0), _is_closed(vertices[faces]), converted)
 

@@ -78,6 +78,9 @@ class MjcfRobot:
         False, help="compensate gravity; it always is where a position servo replaces another drive"
     )
     remove: tuple[str, ...] = texts((), empty=True, help="bodies that are left out, such as a second arm")
+    fixed_joints: tuple[str, ...] = texts(
+        (), empty=True, help="joints that are taken out, such as those of a torso or a mobile base"
+    )
     folder: Path = internal(Path())
 
     def problems(self) -> Iterator[tuple[str, str]]:
@@ -171,6 +174,7 @@ class MjcfRobot:
             damping_nms_rad=self.servo_damping_nms_rad,
             gravity_compensation=self.gravity_compensation,
             remove=self.remove,
+            fixed_joints=self.fixed_joints,
         )
 
     def build(self) -> mujoco.MjSpec:

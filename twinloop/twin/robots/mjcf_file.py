@@ -5,9 +5,11 @@ small inputs that allocate much memory: the sizes of repeats, grids, textures an
 """
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 from twinloop.durable import read_bounded
 from twinloop.errors import ModelError, StorageError
@@ -26,6 +28,7 @@ GRIDS = {
     "numeric": ("size",),
     "user": ("dim",),
 }
+PREFIXED = re.compile(rb"<(/?)(\w+):(\w+)")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50, "E": 1 << 60}
 
 
@@ -158,6 +161,18 @@ class _Strict(ElementTree.TreeBuilder):
         return super().end(tag)
 
 
+def _parsed(text: bytes, path: Path, *, with_prefixes: bool) -> ElementTree.Element:
+    """Parse a text. with_prefixes: accept prefixes without a namespace, as `<sensor:camera>` in old URDF files."""
+    parser = ElementTree.XMLParser(target=_Strict(path), encoding="utf-8")
+    try:
+        parser.feed(text)
+        return parser.close()
+    except ElementTree.ParseError as error:
+        if not with_prefixes or error.code != expat.errors.codes[expat.errors.XML_ERROR_UNBOUND_PREFIX]:
+            raise
+    return _parsed(PREFIXED.sub(rb"<\1\2_\3", text), path, with_prefixes=False)
+
+
 def parse(path: Path, *, root_tags: tuple[str, ...]) -> ElementTree.Element:
     """Parse an XML file without document types and of bounded size.
 
@@ -170,9 +185,7 @@ def parse(path: Path, *, root_tags: tuple[str, ...]) -> ElementTree.Element:
         text = read_bounded(path, MOST_BYTES, error=ModelError)
         text.decode()
         # Always read as UTF-8, as the engine does, so that both readers see the same file.
-        parser = ElementTree.XMLParser(target=_Strict(path), encoding="utf-8")
-        parser.feed(text)
-        tree = parser.close()
+        tree = _parsed(text, path, with_prefixes="robot" in root_tags)
     except StorageError as error:
         raise ModelError(str(error)) from None
     except UnicodeDecodeError as error:

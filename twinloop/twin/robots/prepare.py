@@ -7,6 +7,7 @@ import numpy as np
 
 from twinloop.errors import ModelError, nearest
 from twinloop.twin.robots import measure
+from twinloop.twin.robots.finger_shapes import divide_fingers
 from twinloop.twin.robots.gripper_servo import add_gripper_servo, set_control_range
 from twinloop.twin.robots.grippers import GRIPPERS
 from twinloop.twin.robots.mapping import GripperMapping, ToolFrame
@@ -40,6 +41,7 @@ class Preparation:
     damping_nms_rad: tuple[float, ...] | None = None
     gravity_compensation: bool = False
     remove: tuple[str, ...] = ()
+    fixed_joints: tuple[str, ...] = ()
 
     @property
     def tool_site(self) -> str:
@@ -51,12 +53,14 @@ class Preparation:
         spec = self.source.spec()
         strip_scene(spec)
         self._remove(spec)
+        self._fix(spec)
         self._turn(spec)
         self._free_base(spec)
         replaced = [self._drive(spec, index) for index in range(len(self.arm_joints))]
         if self.gripper.attach:
             self._attach(spec)
         else:
+            divide_fingers(spec, self.gripper.fingers, self.source)
             if not self.gripper.actuator:
                 add_gripper_servo(spec, self.gripper, self.source)
             else:
@@ -74,6 +78,17 @@ class Preparation:
                 known = [other.name for other in spec.bodies if other.name]
                 raise ModelError(f"{self.source.path}: remove: no body named {name!r}; {nearest(name, known)}")
             spec.delete(body)
+
+    def _fix(self, spec: mujoco.MjSpec) -> None:
+        """Take joints out of the model. Their bodies stay where the file has them."""
+        for name in self.fixed_joints:
+            joint = spec.joint(name)
+            if joint is None:
+                known = [other.name for other in spec.joints if other.name]
+                raise ModelError(f"{self.source.path}: fixed_joints: no joint named {name!r}; {nearest(name, known)}")
+            for actuator in [one for one in spec.actuators if one.target == name]:
+                spec.delete(actuator)
+            spec.delete(joint)
 
     def _turn(self, spec: mujoco.MjSpec) -> None:
         """Rotate the robot's base about the vertical axis through the origin."""
@@ -185,7 +200,10 @@ class Preparation:
 
 
 def strip_scene(spec: mujoco.MjSpec) -> None:
-    """Name all actuators, and remove what belongs to a scene and not to a robot: floor, lights, keyframes.
+    """Name all actuators, and remove what belongs to a scene and not to a robot: floor, cameras, lights,
+    keyframes, objects.
+
+    A robot with a free base stands still.
 
     Geoms with contacts touch the table and objects but not each other, as those of the shipped robots: in many files
     the shapes of neighbouring links overlap.
@@ -195,8 +213,16 @@ def strip_scene(spec: mujoco.MjSpec) -> None:
     for actuator in spec.actuators:
         if not actuator.name:  # Twinloop finds actuators by name
             actuator.name = f"{actuator.target}_actuator"
-    for element in (*spec.worldbody.geoms, *spec.lights, *spec.keys):
+    for element in (*spec.worldbody.geoms, *spec.worldbody.cameras, *spec.lights, *spec.keys):
         spec.delete(element)
+    for body in spec.worldbody.bodies:
+        joints = body.find_all(mujoco.mjtObj.mjOBJ_JOINT)
+        free = [joint for joint in joints if joint.type == mujoco.mjtJoint.mjJNT_FREE]
+        if len(free) == len(joints):
+            spec.delete(body)
+            continue
+        for joint in free:
+            spec.delete(joint)
 
 
 def limit_turns(joint: mujoco.MjsJoint) -> None:

@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 
 from twinloop.errors import ModelError
-from twinloop.twin.robots.mesh_file import READABLE, check_mesh
+from twinloop.twin.robots.mesh_file import CONVERTED, READABLE, check_mesh
 from twinloop.twin.robots.mjcf_file import MOST_ASSET_BYTES, parse
 
 PACKAGE = "package://"
@@ -158,7 +158,7 @@ def _resolve_meshes(
                     try:
                         size = check_mesh(target, scale, element)
                     except ModelError as error:
-                        if kind == "collision" or target.suffix.lower() != ".dae":
+                        if kind == "collision" or target.suffix.lower() not in CONVERTED:
                             raise
                         link.remove(shape)
                         notes.append(f"a visual mesh is left out: {error}")

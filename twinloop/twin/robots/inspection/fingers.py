@@ -66,15 +66,19 @@ def outward_axis(model: mujoco.MjModel, data: mujoco.MjData, hand: int, gripper:
     ]
     ends = data.geom_xpos[geoms] if geoms else data.xpos[bodies]
     towards = ends.mean(axis=0) - data.xpos[hand]
+    towards = towards / max(float(np.linalg.norm(towards)), 1e-9)
+    axis = wrist_axis(model, data, hand)
+    along = float(axis @ towards)
+    return axis * np.sign(along) if abs(along) > 0.5 else towards
+
+
+def wrist_axis(model: mujoco.MjModel, data: mujoco.MjData, hand: int) -> np.ndarray:
+    """(3,) axis of the last joint before the hand; 0 if there is none."""
     body = hand
     while body and not model.body_jntnum[body]:
         body = int(model.body_parentid[body])
-    if model.body_jntnum[body]:
-        axis = data.xaxis[model.body_jntadr[body] + model.body_jntnum[body] - 1]
-        along = float(axis @ towards) / max(float(np.linalg.norm(towards)), 1e-9)
-        if abs(along) > 0.5:
-            return axis * np.sign(along)
-    return towards / max(float(np.linalg.norm(towards)), 1e-9)
+    joints = int(model.body_jntnum[body])
+    return data.xaxis[model.body_jntadr[body] + joints - 1] if joints else np.zeros(3)
 
 
 def tip_point(model: mujoco.MjModel, data: mujoco.MjData, finger: int, z: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from twinloop.twin.robots.inspection.fingers import (
     outward_axis,
     tip_point,
     tool_pose,
+    wrist_axis,
 )
 from twinloop.twin.robots.inspection.roles import JointRoles
 from twinloop.twin.robots.mjcf import MjcfRobot
@@ -23,6 +24,7 @@ MIN_GRIP_N = 20.0
 MOST_SCALE = 100.0
 SEARCH_STEPS = 6
 MIN_STROKE_M = 0.002
+WEDGE_RAD = 0.3  # angle between the jaws at which things with little friction do not slip out yet
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class GripperDrive:
     Attributes:
         joints: joints whose positions add up to the opening.
         mirrored: joints that move against the first one and are not coupled to it in the model.
-        actuator: "" if the model has none, or several.
+        actuator: "" if the model has none, several, or one that takes a force.
     """
 
     joints: tuple[str, ...]
@@ -44,7 +46,7 @@ def drive_of_gripper(model: mujoco.MjModel, roles: JointRoles) -> GripperDrive:
     driven = {index: _driven_joints(model, index) for index in range(model.nu)}
     actuators = [index for index, joints in driven.items() if any(joint in roles.gripper for joint in joints)]
     ratios = _couplings(model)
-    if len(actuators) == 1:
+    if len(actuators) == 1 and _is_position_servo(model, actuators[0]):
         coefficients = driven[actuators[0]]
         first = next(joint for joint in coefficients if joint in roles.gripper)
         alike = [joint for joint, coefficient in coefficients.items() if coefficient * coefficients[first] > 0]
@@ -62,6 +64,12 @@ def drive_of_gripper(model: mujoco.MjModel, roles: JointRoles) -> GripperDrive:
             joints += [joint] if same and not against else []
             mirrored += [joint] if against else []
     return GripperDrive(_names(model, _of_type(model, joints, first)), _names(model, mirrored), "")
+
+
+def _is_position_servo(model: mujoco.MjModel, actuator: int) -> bool:
+    """Whether the actuator pulls towards a position. One that takes a force does not stop at an opening."""
+    affine = model.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_AFFINE.value
+    return bool(affine and model.actuator_biasprm[actuator, 1] < 0)
 
 
 def _driven_joints(model: mujoco.MjModel, actuator: int) -> dict[int, float]:
@@ -113,13 +121,16 @@ class Grip:
     def __init__(self, model: mujoco.MjModel, mapping: MjcfRobot, hand: int, gripper: tuple[int, ...]):
         self._model, self._hand = model, hand
         self._joints = [model.joint(name).id for name in mapping.gripper.joints]
+        self._turning = gripper
         self._arm = [model.joint(name).id for name in mapping.arm_joints]
         self._actuator = model.actuator(mapping.gripper.actuator or SERVO).id
         self._home = mapping.home
         self._fingers = (model.body(mapping.gripper.fingers[0]).id, model.body(mapping.gripper.fingers[1]).id)
         low, high = (float(end) for end in model.actuator_ctrlrange[self._actuator])
         ends = {control: self.at(control) for control in (low, high)}
-        self.outward = outward_axis(model, ends[low], hand, gripper)
+        # An open jaw may point to the side; then the closed one shows the direction.
+        directions = [outward_axis(model, data, hand, gripper) for data in ends.values()]
+        self.outward = max(directions, key=lambda axis: abs(float(axis @ wrist_axis(model, ends[low], hand))))
         # Fingers that turn reach farthest when they are closed.
         longest = max(ends.values(), key=self._length_m)
         self._tips = [tip_point(model, longest, finger, self.outward) for finger in self._fingers]
@@ -187,6 +198,20 @@ class Grip:
             lengths.append((float(data.actuator_force[self._actuator]), float(data.actuator_length[self._actuator])))
         (force, _), (_, opened), (_, closed) = lengths
         return abs(force * (opened - closed) / self.stroke_m)
+
+    @property
+    def servo_force(self) -> float:
+        """Force or torque limit of the actuator."""
+        return float(self._model.actuator_forcerange[self._actuator, 1])
+
+    def parallel_m(self) -> float:
+        """The gap at which a single turning jaw is at a small angle to the other; infinite for other grippers."""
+        turns = self._model.jnt_type[self._joints[0]] == mujoco.mjtJoint.mjJNT_HINGE.value
+        if len(self._turning) > 1 or not turns:
+            return np.inf
+        moved = abs(self.opening(self.opened) - self.opening(self.closed))
+        share = min(WEDGE_RAD / max(moved, 1e-9), 1.0)
+        return self.gap_m(self.at(self.closed_control + share * (self.open_control - self.closed_control)))
 
     def _apart_m(self, data: mujoco.MjData) -> float:
         first, second = self.tips(data)

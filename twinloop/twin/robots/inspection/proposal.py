@@ -23,7 +23,7 @@ from twinloop.twin.robots.servos import drive_of, torque_limit_nm
 
 DEFAULT_GRIPPER = "robotiq_2f85"
 GRAVITY_RESERVE = 3.0
-MIN_TORQUE_SHARE, MIN_TORQUE_NM = 0.1, 2.0
+MIN_TORQUE_SHARE, MIN_TORQUE_NM = 0.25, 2.0
 MOST_SAG_RAD = 0.005
 OBJECT_M, OBJECT_WIDTH_M = 0.05, 0.042
 FITTED = 0.8  # width of things that fit, as a share of the opening
@@ -86,7 +86,11 @@ class _Inspection:
         self.roles = roles_of(self.model, str(source.path), arm=arm)
         if self.roles.others:
             self.notes.append(f"left out: {', '.join(self.roles.others)} (choose an arm with --arm BODY)")
-        unnamed = [joint for joint in (*self.roles.arm, *self.roles.gripper) if not self.model.joint(joint).name]
+        held = [self.model.joint(joint).name for joint in self.roles.held]
+        if held:
+            self.notes.append(f"held still: {', '.join(held)} (they carry the arm)")
+        named = (*self.roles.arm, *self.roles.gripper, *self.roles.held)
+        unnamed = [joint for joint in named if not self.model.joint(joint).name]
         if unnamed:
             raise ModelError(f"{source.path}: {len(unnamed)} joints of the arm have no name; name them in the file")
         self.arm_names = tuple(self.model.joint(joint).name for joint in self.roles.arm)
@@ -110,6 +114,7 @@ class _Inspection:
             home=tuple(map(float, start)),
             torque_limits_nm=self._torques(),
             remove=self.roles.others,
+            fixed_joints=tuple(self.model.joint(joint).name for joint in self.roles.held),
             folder=Path(),
         )
         if not self.attached:
@@ -159,7 +164,7 @@ class _Inspection:
         drive = drive_of_gripper(self.model, self.roles)
         if not drive.actuator:
             self.missing.append(
-                f"the gripper has no single actuator: a position servo drives {', '.join(drive.joints)}"
+                f"the gripper has no single position actuator: a position servo drives {', '.join(drive.joints)}"
             )
         data = mujoco.MjData(self.model)
         data.qpos[self.model.jnt_qposadr[list(self.roles.arm)]] = start
@@ -204,18 +209,29 @@ class _Inspection:
             self.missing.append(
                 "no site between the finger tips with z out of the hand and y along the fingers: one is added"
             )
-        force_n = grip.force_n(grasping)
-        scale = gain_scale(force_n) if mapping.gripper.actuator else 1.0
-        if scale > 1:
-            self.notes.append(f"the gripper presses with {force_n:.1f} N only; its gains are multiplied by {scale:g}")
-        gripper = replace(mapping.gripper, gain_scale=scale)
-        width_m = grip.width_m(tool)
+        gripper = self._strong_enough(mapping.gripper, grip, grip.force_n(grasping))
+        width_m, parallel_m = grip.width_m(tool), grip.parallel_m()
         if width_m < OBJECT_WIDTH_M:
             self.notes.append(f"the fingers open {1000 * width_m:.0f} mm only; things of tasks are made to fit")
             mapping = replace(mapping, widest_grip_m=round(max(FITTED * width_m, 0.002), 3))
+        if parallel_m < min(OBJECT_WIDTH_M, FITTED * width_m):
+            self.notes.append(
+                f"the jaws are a wedge for things above {1000 * parallel_m:.0f} mm; things of tasks are made to fit"
+            )
+            mapping = replace(mapping, widest_grip_m=round(max(parallel_m, 0.002), 3))
         opened = grip.with_gap(OPEN_M) if grip.stroke_m > WIDE_M else grip.opened
         gripper = replace(gripper, open=round(grip.opening(opened), 4), closed=round(grip.opening(grip.closed), 4))
         return replace(mapping, tool_frame=frame, gripper=gripper)
+
+    def _strong_enough(self, gripper: GripperMapping, grip: Grip, force_n: float) -> GripperMapping:
+        """The gripper with larger gains, or a larger force of the added servo, if it presses with less than 20 N."""
+        scale = gain_scale(force_n)
+        if scale > 1:
+            what = "gains are" if gripper.actuator else "force is"
+            self.notes.append(f"the gripper presses with {force_n:.1f} N only; its {what} multiplied by {scale:g}")
+        if gripper.actuator or scale == 1:
+            return replace(gripper, gain_scale=scale)
+        return replace(gripper, force=round(scale * grip.servo_force / len(gripper.joints), 3))
 
     def _grip(self, mapping: MjcfRobot, hand: str) -> tuple[mujoco.MjModel, Grip]:
         model = self._compile(mapping.build())

@@ -1,7 +1,8 @@
 """Which joints of a model are the arm and which the gripper.
 
 The arm is the chain of joints from the base up to the body at which the joints branch: the hand. Joints beyond it
-belong to the gripper. A chain that does not branch may end with a jaw.
+belong to the gripper. A chain that does not branch may end with a jaw. Joints of a torso or a mobile base, which carry
+the arm, are held still.
 """
 
 import re
@@ -26,12 +27,14 @@ class JointRoles:
         gripper: indices of all joints beyond the hand; empty for an arm without gripper.
         hand: index of the body that carries the fingers, or of the last body of an arm without gripper.
         others: names of bodies with joints that do not belong to this arm, such as a second arm.
+        held: indices of joints before the arm, of a torso, a rail or a mobile base.
     """
 
     arm: tuple[int, ...]
     gripper: tuple[int, ...]
     hand: int
     others: tuple[str, ...]
+    held: tuple[int, ...] = ()
 
 
 def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
@@ -42,14 +45,24 @@ def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
     """
     counts = _joint_counts(model)
     body = _start(model, counts, path, arm)
-    others = _beside(model, counts, body)
+    others, held = list(_beside(model, counts, body)), _joints_above(model, body)
     chain: list[int] = []
     while True:
         chain += _joints_of(model, body)
         children = [child for child in _children(model, body) if counts[child]]
-        if len(children) != 1:
+        if not children:
             break
-        body = children[0]
+        largest = max(children, key=lambda child: counts[child])
+        if len(children) > 1:
+            turning = len(chain) - _after_slides(model, chain)
+            if turning >= MIN_ARM_JOINTS or counts[largest] < MIN_ARM_JOINTS:
+                break
+            # A torso with a head and an arm, or two: the arm begins behind it.
+            others += [model.body(child).name for child in children if child != largest]
+            held, chain = held + chain, []
+        body = largest
+    carrying = _carrying(model, chain)
+    held, chain = held + chain[:carrying], chain[carrying:]
     hand, gripper = body, tuple(joint for child in children for joint in _joints_below(model, child))
     if not gripper and len(chain) > MIN_ARM_JOINTS and _is_jaw(model, chain[-1]):
         gripper, hand = (chain[-1],), int(model.body_parentid[model.jnt_bodyid[chain[-1]]])
@@ -60,7 +73,26 @@ def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
             f"branches or ends; an arm has {MIN_ARM_JOINTS} to {MAX_ARM_JOINTS}. Name its first body with --arm BODY, "
             "or write the mapping by hand (docs/robots.md)"
         )
-    return JointRoles(tuple(chain), gripper, hand, others)
+    sliding = [model.joint(joint).name for joint in chain if _slides(model, joint)]
+    if sliding:
+        raise ModelError(
+            f"{path}: joint {sliding[0]!r} of the arm slides; the joints of an arm must turn. Name the first body of "
+            "an arm of hinges with --arm BODY, or make the joint a fixed one in the file"
+        )
+    return JointRoles(tuple(chain), gripper, hand, tuple(name for name in others if name), tuple(held))
+
+
+def _carrying(model: mujoco.MjModel, chain: list[int]) -> int:
+    """How many joints at the beginning of a chain carry the arm: those that slide, and what is too many for an arm."""
+    leading = _after_slides(model, chain)
+    if not leading or len(chain) - leading < MIN_ARM_JOINTS:
+        return 0
+    return max(leading, len(chain) - MAX_ARM_JOINTS + 1)
+
+
+def _after_slides(model: mujoco.MjModel, chain: list[int]) -> int:
+    """Place in a chain after the last joint that slides; 0 if none does."""
+    return max((place + 1 for place, joint in enumerate(chain) if _slides(model, joint)), default=0)
 
 
 def _start(model: mujoco.MjModel, counts: np.ndarray, path: str, arm: str) -> int:
@@ -116,8 +148,21 @@ def _joints_below(model: mujoco.MjModel, body: int) -> list[int]:
     ]
 
 
+def _joints_above(model: mujoco.MjModel, body: int) -> list[int]:
+    """Joints on the way from the world to the body, without its own."""
+    joints: list[int] = []
+    while body:
+        body = int(model.body_parentid[body])
+        joints = _joints_of(model, body) + joints if body else joints
+    return joints
+
+
+def _slides(model: mujoco.MjModel, joint: int) -> bool:
+    return model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE.value
+
+
 def _is_jaw(model: mujoco.MjModel, joint: int) -> bool:
-    slides = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE.value
+    slides = _slides(model, joint)
     body = model.jnt_bodyid[joint]
     names = [model.joint(joint).name, model.body(body).name]
     names += [model.actuator(index).name for index in range(model.nu) if model.actuator_trnid[index, 0] == joint]

@@ -1,5 +1,6 @@
 """Where to mount an arm, and its posture at the start of an episode."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -13,10 +14,16 @@ from twinloop.twin.kinematics import Solutions, solve_poses
 WORK_M = np.array([(x, y, z) for x, y in ((0.46, -0.13), (0.52, 0.17), (0.49, 0.0)) for z in (0.02, 0.16)])
 WORK_YAWS_RAD = (0.0, -np.pi / 4, np.pi / 4)
 HOMES_M = np.array([(0.48, 0.0, 0.34), (0.45, 0.0, 0.28), (0.47, 0.0, 0.22), (0.47, 0.02, 0.17)])
-MOUNTS_M = tuple((x, 0.0, z) for z in (0.0, 0.07, 0.15) for x in (0.0, 0.1, 0.2, 0.3, 0.36, -0.2))
+PLACES_M, FAR_M = (0.0, 0.1, 0.2, 0.3, 0.36, -0.2), (-0.5, -0.9)
+"""Distances of the base from the origin, and those for arms of a long reach."""
+HEIGHTS_M = (0.0, 0.07, 0.15)
+HIGH_M, SHOULDERS_M = 0.55, (0.3, 0.45, 0.15)
+"""An arm whose shoulder is higher than this stands beside the table, with its shoulder this high above the surface."""
+LONG_M = 1.1
 YAWS_DEG = (0.0, 90.0, -90.0, 180.0)
 DOWN = np.diag([1.0, -1.0, -1.0])
 STARTS, HOMES = 8, 3
+LEAST_MARGIN_RAD = 0.06  # from the joint limits: the arm's noise and lag must not run into them
 WANTED_MARGIN_RAD, WANTED_HEIGHT_M = 0.6, 0.6
 CLEAR_M = 0.03
 ENOUGH = 0.8  # share of reachable poses at which the search stops
@@ -58,6 +65,7 @@ class MountFinder:
         self._five_axes = len(joints) < 6
         limited = model.jnt_limited[joints].astype(bool)[:, None]
         self._low, self._high = np.where(limited, model.jnt_range[joints], [-2 * np.pi, 2 * np.pi]).T
+        self._margin = np.minimum(LEAST_MARGIN_RAD, 0.05 * (self._high - self._low))
         # Joints without hard limits start within half a turn of zero.
         low, high = np.maximum(self._low, -np.pi), np.minimum(self._high, np.pi)
         spread = qmc.scale(qmc.Halton(len(joints), scramble=False).random(STARTS), 0.9 * low, 0.9 * high + 1e-6)
@@ -71,7 +79,7 @@ class MountFinder:
         """
         best = None
         for yaw_deg, self._overlaps in product(YAWS_DEG, (False, True)):
-            for place in MOUNTS_M:
+            for place in self._places():
                 # The model may have its base away from its origin.
                 x, y, z = np.round(place - _about_z(np.deg2rad(yaw_deg)) @ self._base_m, 4)
                 mount = self._evaluate((float(x), float(y), float(z)), yaw_deg)
@@ -85,13 +93,25 @@ class MountFinder:
         assert best is not None
         return best
 
+    def _places(self) -> Iterator[tuple[float, float, float]]:
+        """Places of the base, the likely ones first."""
+        self._data.qpos[self._model.jnt_qposadr[self._joints]] = self._start
+        mujoco.mj_kinematics(self._model, self._data)
+        shoulder_m = float(self._data.xanchor[self._joints[1], 2])
+        way_m = np.diff(self._data.xanchor[self._joints], axis=0, append=self._data.site_xpos[[self._site]])
+        high = shoulder_m > HIGH_M
+        heights = (*(round(height - shoulder_m, 2) for height in SHOULDERS_M), 0.0) if high else HEIGHTS_M
+        far = FAR_M if np.linalg.norm(way_m, axis=1)[1:].sum() > LONG_M else ()
+        yield from ((x, 0.0, z) for z in heights for x in (*PLACES_M, *far))
+
     def _evaluate(self, position: tuple[float, float, float], yaw_deg: float) -> Mount:
         best = Mount(position, yaw_deg, 0.0, None, self._overlaps)
         for point in HOMES_M:
             for home in self._homes(point, position, yaw_deg):
                 work = self._solve(*self._work(home[1]), position, yaw_deg, home[0])
                 clear = [self._lowest_m(rad) + position[2] > CLEAR_M for rad in work.rad]
-                share = float((work.reachable & clear).mean())
+                inside = (np.minimum(work.rad - self._low, self._high - work.rad) > self._margin).all(axis=1)
+                share = float((work.reachable & clear & inside).mean())
                 if best.home_rad is None or share > best.reachable:
                     best = Mount(position, yaw_deg, share, home[0], self._overlaps)
                 if share == 1:

@@ -1,0 +1,106 @@
+"""Which parts of a model file are the arm: mobile bases and torsos are held still, scenes are left out."""
+
+from pathlib import Path
+
+import mujoco
+import pytest
+import yaml
+
+from tests.twin.small_robots import urdf_arm
+from twinloop.cli import main
+from twinloop.errors import ModelError
+from twinloop.run.config import config_from_text
+from twinloop.twin.robots.franka_panda import build
+from twinloop.twin.robots.inspection.roles import JointRoles, roles_of
+from twinloop.twin.robots.mjcf_file import parse
+from twinloop.twin.robots.prepare import strip_scene
+
+SLIDE, HINGE = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
+PANDA = tuple(f"joint{number}" for number in range(1, 8))
+
+
+def cart() -> mujoco.MjSpec:
+    """The Panda on a torso with a head, on a base that drives and has wheels."""
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    base = spec.worldbody.add_body(name="cart", pos=[0, 0, 0.2])
+    base.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.2, 0.2, 0.1], mass=20)
+    for name, kind, axis in (("x", SLIDE, [1, 0, 0]), ("y", SLIDE, [0, 1, 0]), ("turn", HINGE, [0, 0, 1])):
+        base.add_joint(name=name, type=kind, axis=axis, range=[-1, 1])
+    for name, side in (("left_wheel", 1), ("right_wheel", -1)):
+        wheel = base.add_body(name=name, pos=[0, 0.2 * side, -0.1])
+        wheel.add_joint(name=name, type=HINGE, axis=[0, 1, 0])
+        wheel.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.05, 0, 0], mass=1)
+    torso = base.add_body(name="torso", pos=[0, 0, 0.4])
+    torso.add_joint(name="lift", type=SLIDE, axis=[0, 0, 1], range=[0, 0.3])
+    torso.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.1, 0.1, 0.2], mass=5)
+    head = torso.add_body(name="head", pos=[0, 0, 0.3])
+    head.add_joint(name="nod", type=HINGE, axis=[0, 1, 0], range=[-1, 1])
+    head.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.05, 0, 0], mass=1)
+    spec.add_actuator(name="lift", target="lift", trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    spec.attach(build(), frame=torso.add_frame(pos=[0, 0, 0.2]), prefix="arm/")
+    return spec
+
+
+def names(model: mujoco.MjModel, joints: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(model.joint(joint).name for joint in joints)
+
+
+def roles(spec: mujoco.MjSpec, arm: str = "") -> tuple[mujoco.MjModel, JointRoles]:
+    strip_scene(spec)
+    model = spec.compile()
+    return model, roles_of(model, "arm.xml", arm=arm)
+
+
+@pytest.mark.parametrize("arm", ["", "arm/link1"])
+def test_the_joints_below_the_arm_are_held_still(arm: str):
+    model, parts = roles(cart(), arm)
+    assert names(model, parts.arm) == tuple(f"arm/{joint}" for joint in PANDA)
+    assert names(model, parts.held) == ("x", "y", "turn", "lift")
+    assert set(parts.others) == {"left_wheel", "right_wheel", "head"}
+
+
+def test_a_chain_with_a_sliding_joint_in_the_middle_is_refused():
+    spec = build()
+    spec.joint("joint5").type = SLIDE
+    with pytest.raises(ModelError, match=r"'joint5' of the arm slides.*--arm BODY"):
+        roles(spec)
+
+
+def test_the_proposed_mapping_of_a_mobile_robot_can_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    spec = cart()
+    spec.compile()
+    (tmp_path / "cart.xml").write_text(spec.to_xml())
+    assert main(["inspect-robot", str(tmp_path / "cart.xml")]) == 0
+    text = capsys.readouterr().out
+    robot = yaml.safe_load(text)["scene"]["robot"]
+    assert robot["fixed_joints"] == ["x", "y", "turn", "lift"]
+    assert robot["mount_m"][2] < -0.5  # the shoulder is above the table, not a metre higher
+    model = config_from_text(text, name="cell.yaml", folder=tmp_path).scene.robot.build().compile()
+    assert model.njnt == 7 + 2
+    with pytest.raises(ModelError, match="fixed_joints: no joint named 'lft'; did you mean lift"):
+        config_from_text(text.replace("turn, lift]", "turn, lft]"), name="cell.yaml", folder=tmp_path)
+
+
+def test_a_scene_file_is_reduced_to_its_robot():
+    spec = build()
+    spec.body("link0").add_freejoint()
+    cube = spec.worldbody.add_body(name="cube", pos=[0.5, 0, 0.1])
+    cube.add_freejoint(name="cube")
+    cube.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.02] * 3)
+    table = spec.worldbody.add_body(name="table")
+    table.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[1, 1, 0.1])
+    spec.worldbody.add_camera(name="over", targetbody="table", mode=mujoco.mjtCamLight.mjCAMLIGHT_TARGETBODY)
+    model, parts = roles(spec)
+    bodies = {model.body(body).name for body in range(model.nbody)}
+    assert not bodies & {"cube", "table"}
+    assert model.njnt == 7 + 2  # and nothing is free
+    assert names(model, parts.arm) == PANDA
+
+
+def test_prefixes_without_a_namespace_do_not_matter(tmp_path: Path):
+    gazebo = '<gazebo><sensor:camera name="rgb"><size>8 8</size></sensor:camera></gazebo></robot>'
+    (tmp_path / "arm.urdf").write_text(urdf_arm(fingers=True).replace("</robot>", gazebo))
+    assert parse(tmp_path / "arm.urdf", root_tags=("robot",)).tag == "robot"
+    (tmp_path / "arm.urdf").write_text('<robot><xacro:include filename="a"/></robot>')
+    assert main(["inspect-robot", str(tmp_path / "arm.urdf")]) == 2
