@@ -26,7 +26,7 @@ WITHIN_M = 0.06
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     layout = Layout(draw, count, entities)
     layout.fixture("holder", HOLDER_XY_M)
-    layout.zone("goal", GOAL_XY_M)
+    layout.zone("goal", GOAL_XY_M, clear_m=HALF_M)
     # The cloth stands in the holder, wherever that is.
     poses = layout.at("holder").copy()
     poses[:, 2] += HALF_M + THIN_M
