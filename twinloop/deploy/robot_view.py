@@ -50,6 +50,7 @@ class RobotView(SceneState):
         estimate.take(seen, self._nothing if command is None else np.asarray(command, float)[None])
         measured_m = estimate.tool_at(following.measured_rad[0])
         self.arm_position_rad = following.believed_rad
+        self.arm_effort_nm = seen["observation.effort"][:, : self.twin.joints]
         self._place(estimate.environment)
         self.tool_position = estimate.tool_at(following.believed_rad[0])[None]
         data = estimate.data
