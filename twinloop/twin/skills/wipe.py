@@ -48,6 +48,6 @@ def wipe(
     return (
         Phase("align", above, words, thing=pad, anchor=first, moves=pad, gripper="closed", carrying=pad, turns=True,
               speed_m_s=0.3, tolerance_m=0.008),
-        Phase("wipe", onward, words, thing=pad, gripper="closed", funnel=False, speed_m_s=2 * speed_m_s,
+        Phase("wipe", onward, words, thing=pad, gripper="closed", carrying=pad, funnel=False, speed_m_s=2 * speed_m_s,
               longest_s=longest_s, until=done.holds),
     )  # fmt: skip
