@@ -48,22 +48,29 @@ randomization:
 }
 SEED = 50_000
 """Not a seed that tasks were worked on with."""
+SEED_OF_TASK = {"lay_cloth": 51_000, "pour": 51_000}
+"""Tasks that were corrected after that seed had shown a fault of theirs."""
 SLOW = {"bin_picking": 16, "lay_cloth": 16, "pour": 16}
 """Episodes of tasks whose physics costs much, at most."""
 
 
+def seed_of(task: str) -> int:
+    return SEED_OF_TASK.get(task, SEED)
+
+
 def measured(robot: str, task: str, ranges: str, episodes: int) -> dict[str, Any]:
     """One cell of the table."""
-    text = f"scene: {{robot: {robot}, task: {task}}}\nrollout: {{seed: {SEED}}}{RANGES[ranges]}"
+    seed = seed_of(task)
+    text = f"scene: {{robot: {robot}, task: {task}}}\nrollout: {{seed: {seed}}}{RANGES[ranges]}"
     try:
         config = config_from_text(text, name=f"{robot}-{task}", folder=Path())
         twin = twin_of(config)
     except TwinloopError as error:
         return {"impossible": str(error)}
     width = min(episodes, 64)
-    cell, expert = Cell(twin, width=width), Expert(twin, config.expert, width=width, seed=SEED)
+    cell, expert = Cell(twin, width=width), Expert(twin, config.expert, width=width, seed=seed)
     begun = time.process_time()
-    (made,) = rollout(cell, iter([config.sampler().draw(0, episodes)]), expert, seed=SEED)
+    (made,) = rollout(cell, iter([config.sampler().draw(0, episodes)]), expert, seed=seed)
     cpu_s = time.process_time() - begun
     verdicts = judge(made, twin, config.curate)
     accepted = int(verdicts.accepted.sum())
@@ -74,7 +81,7 @@ def measured(robot: str, task: str, ranges: str, episodes: int) -> dict[str, Any
         "episodes": episodes, "accepted": accepted, "low": round(low, 4), "high": round(high, 4),
         "succeeded": int(made.success.sum()), "rejected": dict(reasons.most_common(3)),
         "failures": dict(failures.most_common(3)), "seconds": round(float(made.lengths.mean()) / twin.control_hz, 2),
-        "cpu_ms": round(1000 * cpu_s / episodes, 1),
+        "cpu_ms": round(1000 * cpu_s / episodes, 1), "seed": seed,
     }  # fmt: skip
 
 
@@ -89,9 +96,13 @@ def cells(arguments: argparse.Namespace, known: dict[str, Any]) -> Iterator[tupl
 
 
 def known_cells() -> dict[str, Any]:
-    """The cells of this seed that have been measured."""
+    """The cells that have been measured with the seed of their task."""
     stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"seed": SEED, "cells": {}}
-    return stored["cells"] if stored["seed"] == SEED else {}
+    return {
+        name: cell
+        for name, cell in stored["cells"].items()
+        if cell.get("seed", stored["seed"]) == seed_of(name.split("/")[1])
+    }
 
 
 def main() -> None:

@@ -11,8 +11,6 @@ from twinloop.twin.rotation import about, cross, pointing_down, product
 from twinloop.twin.scene import Scene
 
 TILT_RAD_S = 1.0
-SHAKE_AFTER_S, SHAKE_HZ, SHAKE_RAD = 0.6, 1.2, 0.35
-"""When a tilted vessel is shaken, because something stays in it, and how."""
 UPRIGHT_M = 0.06
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -50,8 +48,6 @@ def pour(
         yaw = heading(scene)
         across = cross(UP, np.stack([np.cos(yaw), np.sin(yaw), np.zeros(len(yaw))], axis=1))
         angle = np.minimum(TILT_RAD_S * memory.elapsed_s, most_rad)
-        shaken_s = np.maximum(memory.elapsed_s - most_rad / TILT_RAD_S - SHAKE_AFTER_S, 0)
-        angle -= SHAKE_RAD * np.square(np.sin(np.pi * SHAKE_HZ * shaken_s))
         return Target(over(scene, angle), product(about(across, angle), pointing_down(yaw)))
 
     return (
