@@ -1,10 +1,11 @@
 """Measure the scripted expert on every task with every robot: accepted episodes, with intervals, and their cost.
 
-    python benchmarks/tasks.py [--tasks stack,pour|all] [--robots franka_panda|all] [--episodes 60] [--workers 2]
+    python benchmarks/tasks.py [--tasks stack,pour|all] [--robots franka_panda|all] [--episodes 24] [--workers 2]
 
 Each cell of the table is simulated under the default ranges below and under `randomization: realistic`. A cell is
 written to benchmarks/results/tasks.json as it ends, so a stopped run continues; cells of other tasks and robots stay.
-`--again` measures cells that are already there once more.
+Cells of another seed are measured again. `--again` measures all cells once more, and `--minutes` ends a run after the
+first cell that ends later than that.
 """
 
 import argparse
@@ -12,7 +13,8 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -44,22 +46,31 @@ randomization:
 """,
     "realistic": "\nrandomization: realistic\n",
 }
-SEED = 30_000
-"""Not the seed that tasks were worked on with."""
+SEED = 50_000
+"""Not a seed that tasks were worked on with."""
+SEED_OF_TASK = {"lay_cloth": 51_000, "pour": 51_000}
+"""Tasks that were corrected after that seed had shown a fault of theirs."""
+SLOW = {"bin_picking": 16, "lay_cloth": 16, "pour": 16}
+"""Episodes of tasks whose physics costs much, at most."""
+
+
+def seed_of(task: str) -> int:
+    return SEED_OF_TASK.get(task, SEED)
 
 
 def measured(robot: str, task: str, ranges: str, episodes: int) -> dict[str, Any]:
     """One cell of the table."""
-    text = f"scene: {{robot: {robot}, task: {task}}}\nrollout: {{seed: {SEED}}}{RANGES[ranges]}"
+    seed = seed_of(task)
+    text = f"scene: {{robot: {robot}, task: {task}}}\nrollout: {{seed: {seed}}}{RANGES[ranges]}"
     try:
         config = config_from_text(text, name=f"{robot}-{task}", folder=Path())
         twin = twin_of(config)
     except TwinloopError as error:
         return {"impossible": str(error)}
     width = min(episodes, 64)
-    cell, expert = Cell(twin, width=width), Expert(twin, config.expert, width=width, seed=SEED)
+    cell, expert = Cell(twin, width=width), Expert(twin, config.expert, width=width, seed=seed)
     begun = time.process_time()
-    (made,) = rollout(cell, iter([config.sampler().draw(0, episodes)]), expert, seed=SEED)
+    (made,) = rollout(cell, iter([config.sampler().draw(0, episodes)]), expert, seed=seed)
     cpu_s = time.process_time() - begun
     verdicts = judge(made, twin, config.curate)
     accepted = int(verdicts.accepted.sum())
@@ -70,7 +81,7 @@ def measured(robot: str, task: str, ranges: str, episodes: int) -> dict[str, Any
         "episodes": episodes, "accepted": accepted, "low": round(low, 4), "high": round(high, 4),
         "succeeded": int(made.success.sum()), "rejected": dict(reasons.most_common(3)),
         "failures": dict(failures.most_common(3)), "seconds": round(float(made.lengths.mean()) / twin.control_hz, 2),
-        "cpu_ms": round(1000 * cpu_s / episodes, 1),
+        "cpu_ms": round(1000 * cpu_s / episodes, 1), "seed": seed,
     }  # fmt: skip
 
 
@@ -84,24 +95,43 @@ def cells(arguments: argparse.Namespace, known: dict[str, Any]) -> Iterator[tupl
                     yield robot, task, ranges
 
 
+def known_cells() -> dict[str, Any]:
+    """The cells that have been measured with the seed of their task."""
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"seed": SEED, "cells": {}}
+    return {
+        name: cell
+        for name, cell in stored["cells"].items()
+        if cell.get("seed", stored["seed"]) == seed_of(name.split("/")[1])
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", default="all")
     parser.add_argument("--robots", default="all")
-    parser.add_argument("--episodes", type=int, default=60)
+    parser.add_argument("--episodes", type=int, default=24)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    known: dict[str, Any] = json.loads(RESULTS.read_text())["cells"] if RESULTS.exists() else {}
+    known, begun = known_cells(), time.monotonic()
+    remaining = cells(arguments, dict(known))
     with ProcessPoolExecutor(arguments.workers, mp_context=get_context("spawn")) as pool:
-        pending = {pool.submit(measured, *cell, arguments.episodes): cell for cell in cells(arguments, known)}
-        for future in as_completed(pending):
-            name = "/".join(pending[future])
-            known[name] = future.result()
-            RESULTS.write_text(json.dumps({"seed": SEED, "cells": dict(sorted(known.items()))}, indent=1) + "\n")
-            if not arguments.json:
-                print(name, known[name], flush=True)
+        pending = {}
+        while True:
+            free = arguments.workers - len(pending) if time.monotonic() - begun < 60 * arguments.minutes else 0
+            for cell in islice(remaining, free):
+                episodes = min(arguments.episodes, SLOW.get(cell[1], arguments.episodes))
+                pending[pool.submit(measured, *cell, episodes)] = cell
+            if not pending:
+                break
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                name = "/".join(pending.pop(future))
+                known[name] = future.result()
+                RESULTS.write_text(json.dumps({"seed": SEED, "cells": dict(sorted(known.items()))}, indent=1) + "\n")
+                if not arguments.json:
+                    print(name, known[name], flush=True)
     if arguments.json:
         print(json.dumps(known))
 

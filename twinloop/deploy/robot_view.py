@@ -53,6 +53,7 @@ class RobotView(SceneState):
         estimate.take(seen, self._nothing if command is None else np.asarray(command, float)[None])
         measured_m = estimate.tools_at(following.measured_rad[0])
         self.arm_position_rad = following.believed_rad
+        self.arm_effort_nm = seen["observation.effort"][:, : self.twin.joints]
         self._place(estimate.environment)
         tools_m = estimate.tools_at(following.believed_rad[0])
         self.tool_position, self.tool_axes = tools_m[:1], self.site_axes(self.twin.tool_site)

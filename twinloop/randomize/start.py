@@ -43,7 +43,7 @@ def standing(
 def clutter_places(draw: Mapping[str, np.ndarray], start: Start) -> np.ndarray:
     """(n, things, 3) position of each: its usual place plus the drawn offset, clear of the task's entities.
 
-    A thing that an episode does not have is below the table.
+    A thing that an episode does not have, or that has no free place, is below the table.
     """
     count = len(draw["clutter_count"])
     out = np.empty((count, len(clutter.THINGS), 3))
@@ -51,7 +51,8 @@ def clutter_places(draw: Mapping[str, np.ndarray], start: Start) -> np.ndarray:
         place = np.array(usual) + np.column_stack([draw[f"clutter_place_cm.{name}_{axis}"] for axis in "xy"]) / 100
         for keep_clear in start.occupied_m:
             place = pushed_away(place, keep_clear, clutter.CLEARANCE_M)
-        stands = number < np.round(draw["clutter_count"])
+        place, free = _beside(place, start, float(np.hypot(*half[:2])))
+        stands = free & (number < np.round(draw["clutter_count"]))
         out[:, number, :2] = place
         out[:, number, 2] = np.where(stands, surface_m(draw, place) + half[2], clutter.PARKED_M)
     return out
@@ -63,8 +64,9 @@ def _item_places(draw: Mapping[str, np.ndarray], begin: Start) -> np.ndarray:
     work = begin.occupied_m
     for point in work:
         place = pushed_away(place, point, item.FROM_WORK_M)
+    place, free = _beside(place, begin, item.RADIUS_M)
     place = np.clip(place, LOWEST_XY_M, HIGHEST_XY_M)
-    stands = draw["unexpected_item_probability"] > 0.5
+    stands = free & (draw["unexpected_item_probability"] > 0.5)
     for point in work:
         stands &= is_clear(place, point, item.FROM_WORK_M)
     top = surface_m(draw, place) + draw["unexpected_item_height_cm"] / 100
@@ -81,19 +83,37 @@ def _distractor_places(
     out = np.empty((len(draw["distractor_count"]), len(distractors.USUAL_XY_M), 3))
     taken = list(others)
     work, apart_m = begin.occupied_m, distractors.FROM_WORK_M + max(thing.half_extents_m)
+    _, middle_m, longest_m = sorted(thing.half_extents_m)
+    radius_m = float(np.hypot(middle_m, longest_m))
+    from_others_m = max(distractors.FROM_OTHERS_M, radius_m + distractors.BETWEEN_M)
     half_height_m = thing.half_extents_m[1 if distractors.lies(thing) else 2]
     for number, (name, usual) in enumerate(distractors.USUAL_XY_M.items()):
         off = np.column_stack([draw[f"distractor_place_cm.{name}_{axis}"] for axis in "xy"]) / 100
         place = np.array(usual) + off
         for point in work:
             place = pushed_away(place, point, apart_m)
+        place, free = _beside(place, begin, radius_m)
         place = np.clip(place, LOWEST_XY_M, HIGHEST_XY_M)
-        stands = number < np.round(draw["distractor_count"])
+        stands = free & (number < np.round(draw["distractor_count"]))
         for point in work:
             stands &= is_clear(place, point, apart_m)
         for other in taken:
-            stands &= is_clear(place, other[:, :2], distractors.FROM_OTHERS_M) | (other[:, 2] < -0.4)
+            stands &= is_clear(place, other[:, :2], from_others_m) | (other[:, 2] < -0.4)
         out[:, number, :2] = place
         out[:, number, 2] = np.where(stands, surface_m(draw, place) + half_height_m, PARKED_M)
         taken.append(out[:, number])
     return out
+
+
+def _beside(place: np.ndarray, start: Start, radius_m: float) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 2) places for a body of this radius, clear of the spaces that entities fill, and (n,) whether they are free.
+
+    A place that is not free is beside the table, or between two entities that leave no room.
+    """
+    moved = place
+    for centre, filled_m in start.spaces:
+        moved = pushed_away(moved, centre, filled_m + radius_m)
+    free = ((moved >= LOWEST_XY_M) & (moved <= HIGHEST_XY_M)).all(axis=1) | (moved == place).all(axis=1)
+    for centre, filled_m in start.spaces:
+        free &= is_clear(moved, centre, filled_m + radius_m)
+    return moved, free

@@ -13,6 +13,7 @@ import numpy as np
 
 from twinloop.simulate.batched import gram, solve_positive, weighted_sum
 from twinloop.simulate.predicted_view import PredictedView
+from twinloop.simulate.press_limit import PressLimit
 from twinloop.simulate.program import CONDITION, Program
 from twinloop.simulate.view import View
 from twinloop.twin.rotation import DOWN, cross, dot, length, turn_between
@@ -25,13 +26,15 @@ APPROACH_PER_S = 7.0
 TURN_PER_S = 6.0
 FASTEST_TURN_RAD_S = 1.5
 TURN_ACCELERATION_RAD_S2 = 10.0
-VELOCITY_SHARE = 0.6  # of the joints' limits: a servo that catches up after a lost command overshoots by half
+VELOCITY_SHARE = 0.4  # of the joints' limits: a stiff servo that catches up after lost commands doubles its speed
 TURN_TOLERANCE_RAD = 0.06
 LEAD_RAD = 0.2
 GRIPPED_N = 3.0
 STALLED_M = 0.055
 FUNNEL, FREE_M = 1.5, 0.003
 """Distance held back for each metre of error across the approach, and the error that holds nothing back."""
+RISES_M = 0.08
+"""How far above the next approach a hand moves back to a thing that it has lost: others may stand in between."""
 SECOND = 0.06  # weight of the orientation against the position, for arms with fewer than six joints
 STOPS_M = 0.25  # distance from the tool to a bystander's arm at which an expert that yields stops
 EVADES_M_S = 1.0
@@ -57,8 +60,12 @@ class ArmExpert:
         self.phase = np.zeros(width, int)
         self.ticks = np.zeros(width, int)
         self._fresh = np.ones(width, bool)
+        self._rises_m = np.zeros(width)
         self._velocity, self._spin = np.zeros((width, 3)), np.zeros((width, 3))
         self.target_rad = np.tile(self._home, (width, 1))
+        self._press = PressLimit(
+            self.program.phases, width=width, joints=len(self._home), period_s=twin.control_period_s
+        )
         self._foresight = PredictedView(twin, self._home, width=width) if foresees else None
 
     def begin(self, ids: np.ndarray) -> None:
@@ -66,6 +73,7 @@ class ArmExpert:
         self.phase[ids] = 0
         self.ticks[ids] = 0
         self._fresh[ids] = True
+        self._rises_m[ids] = 0
         self._velocity[ids] = self._spin[ids] = 0
         self.target_rad[ids] = self._home
         if self._foresight is not None:
@@ -124,6 +132,8 @@ class ArmExpert:
 
     def go_to(self, phase: np.ndarray, changed: np.ndarray) -> None:
         """Begin these phases in the slots where `changed` is True."""
+        if changed.any():
+            self._rises_m[changed] = np.where(phase <= self.phase, RISES_M, 0.0)[changed]
         self.phase = phase
         self.ticks[changed] = 0
         self._fresh |= changed
@@ -141,8 +151,9 @@ class ArmExpert:
         along = np.where(program.moves_tool[self.phase, None], program.wanted_axes[:, :, 2], DOWN)
         ahead = dot(error, along)
         across = length(error - ahead[:, None] * along)
-        most = np.minimum(FUNNEL * np.maximum(across - FREE_M, 0), ahead)
-        held_back = np.where(program.funnel[self.phase] & (ahead > 0), most, 0.0)
+        room = ahead + self._rises_m
+        most = np.minimum(FUNNEL * np.maximum(across - FREE_M, 0), room)
+        held_back = np.where(program.funnel[self.phase] & (room > 0), most, 0.0)
         return error - held_back[:, None] * along
 
     def move(self, pace: np.ndarray | None) -> None:
@@ -162,6 +173,8 @@ class ArmExpert:
             # Move up and away, unless the fingers are closing or opening.
             near = np.clip(1 - view.bystander_distance_m / STOPS_M, 0, 1)
             wanted[:, 2] += EVADES_M_S * near * (self.program.noise[self.phase] > 0)
+        if self._press.needed:
+            wanted = self._press.applied(wanted, view, self.phase, self.ticks)
         self._velocity += _bounded(wanted - self._velocity, ACCELERATION_M_S2 * period)
 
         spin = _bounded(TURN_PER_S * turn, FASTEST_TURN_RAD_S)

@@ -45,6 +45,10 @@ class ArmView:
         return self._scene.arm_position_rad[:, self._index.columns]
 
     @property
+    def arm_effort_nm(self) -> np.ndarray:
+        return self._cell.arm_effort_nm[:, self._index.columns]
+
+    @property
     def finger_force_n(self) -> np.ndarray:
         first = 2 * self._index.number
         return self._scene.finger_force_n[:, first : first + 2]

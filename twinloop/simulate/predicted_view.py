@@ -62,5 +62,9 @@ class PredictedView:
         position = self._cell.position(name)
         return position if carried is None else position + np.where(carried[:, None], self._way_m, 0)
 
+    @property
+    def arm_effort_nm(self) -> np.ndarray:
+        return self._cell.arm_effort_nm
+
     def jacobian(self) -> np.ndarray:
         return self._jacobian

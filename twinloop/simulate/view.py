@@ -28,6 +28,11 @@ class View(Scene, Protocol):
     @property
     def arm_position_rad(self) -> np.ndarray: ...
 
+    @property
+    def arm_effort_nm(self) -> np.ndarray:
+        """(n, joints) torques of the arm's motors."""
+        ...
+
     def form(self, name: str) -> np.ndarray:
         """(n,) which of its shapes a thing has."""
         ...

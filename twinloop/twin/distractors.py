@@ -10,6 +10,7 @@ USUAL_XY_M = {"a": (0.33, -0.22), "b": (0.6, -0.33), "c": (0.3, 0.19), "d": (0.6
 COLOURS = ((0.85, 0.2, 0.2), (0.2, 0.65, 0.3), (0.2, 0.35, 0.85), (0.9, 0.8, 0.2), (0.55, 0.25, 0.7))
 FROM_WORK_M = 0.11  # from the ends of the task's things; the open hand fits between
 FROM_OTHERS_M = 0.09
+BETWEEN_M = 0.06  # from the ends of a large one to the centres of others
 TALLEST_M = 0.07  # a taller one lies on its side, so that the hand passes over it
 LYING = (0.5**0.5, 0.5**0.5, 0.0, 0.0)
 

@@ -39,7 +39,8 @@ def _start_with(task: Task, added: tuple[Thing, ...]):
             layout.pose(name, poses, clear_m=_radius_m(own[name]))
         for thing, place_m in zip(added, FREE_XY_M, strict=False):
             layout.thing(thing.name, place_m)
-        return Start(layout.done().poses, base.values)
+        made = layout.done()
+        return Start(made.poses, base.values, (*base.spaces, *made.spaces[len(base.poses) :]))
 
     return start
 

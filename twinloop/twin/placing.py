@@ -17,6 +17,8 @@ from twinloop.twin.table import HIGHEST_XY_M, LOWEST_XY_M, laid
 CLEARANCE_M = 0.015
 SHIFT_ROWS = ("object_shift_probability", "object_shift_cm", "object_shift_at_s")
 """Rows that move the first thing over the table, which is impossible where it is inside something."""
+HAND_M = 0.06
+"""Radius of the room that a hand needs at a handle."""
 RING_M, RINGS, RING_PLACES = 0.02, 20, 16
 """Distance of the rings on which a free place is looked for, their number, and places on each."""
 
@@ -48,6 +50,7 @@ class Layout:
         self._poses: dict[str, np.ndarray] = {}
         self._values: dict[str, np.ndarray] = {}
         self._taken: list[tuple[np.ndarray, np.ndarray | float]] = []
+        self._fronts: list[tuple[np.ndarray, float]] = []
 
     def column(self, name: str, column: str, nominal: float = 0.0) -> np.ndarray:
         """(n,) drawn values of a row for one entity."""
@@ -140,7 +143,12 @@ class Layout:
             place[:, axis] = usual + self.draw[f"fixture_position_noise_cm.{letter}"] / 100
         if entity.footprint_m:
             self._taken.append((place, entity.footprint_m))
-        self._stand(name, place, yaw_rad + turn_rad + np.deg2rad(self.draw["fixture_yaw_deg"]), up_m)
+        yaw = yaw_rad + turn_rad + np.deg2rad(self.draw["fixture_yaw_deg"])
+        for share in (0.5, 1.0) if entity.front_m else ():
+            # A drawer opens over the table before it.
+            ahead = share * entity.front_m * np.column_stack([np.cos(yaw), np.sin(yaw)])
+            self._fronts.append((place - ahead, HAND_M))
+        self._stand(name, place, yaw, up_m)
         self._values[name] = np.broadcast_to(np.asarray(value, float), (self.count,))
 
     def _on_table(self, xy_m: tuple[float, float], *, front_m: float = 0.0) -> tuple[tuple[float, float], float]:
@@ -157,7 +165,8 @@ class Layout:
         return self._poses[name]
 
     def done(self) -> Start:
-        return Start({name: self._poses[name] for name in self.entities}, self._values)
+        poses = {name: self._poses[name] for name in self.entities}
+        return Start(poses, self._values, (*self._taken, *self._fronts))
 
     def _stand(self, name: str, place: np.ndarray, yaw: np.ndarray | float, up_m: float) -> None:
         poses = np.zeros((self.count, 7))

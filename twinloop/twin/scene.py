@@ -14,10 +14,12 @@ class Start:
     Attributes:
         poses: entity -> (n, 7): x, y, z, then a quaternion w, x, y, z.
         values: fixture -> (n,) coordinate of its joint; 0 for fixtures that are not named.
+        spaces: areas on the table that entities fill, as (n, 2) centres and radii in metres.
     """
 
     poses: Mapping[str, np.ndarray]
     values: Mapping[str, np.ndarray] = field(default_factory=dict)
+    spaces: tuple[tuple[np.ndarray, np.ndarray | float], ...] = ()
 
     @property
     def occupied_m(self) -> tuple[np.ndarray, ...]:

@@ -2,6 +2,7 @@
 
 from twinloop.twin.skills.carry import carry as carry
 from twinloop.twin.skills.grasp import grasp as grasp
+from twinloop.twin.skills.hand_over import hand_over as hand_over
 from twinloop.twin.skills.hang import hang as hang
 from twinloop.twin.skills.hold import hold as hold
 from twinloop.twin.skills.insert import insert as insert

@@ -27,6 +27,7 @@ def grasp(
     words: str = "",
     speed_m_s: float = 0.45,
     tolerance_m: float = 0.006,
+    press_n: float = 0.0,
 ) -> tuple[Phase, ...]:
     """Close the fingers on a thing, or on a frame of a fixture or thing (`drawer.handle`).
 
@@ -39,14 +40,15 @@ def grasp(
         room: what the open fingers must keep clear of.
         turn_rad: angle about the vertical by which the program turns a frame after it is gripped.
         approach_m: distance from the grip at which the tool lines up.
+        press_n: largest force on the way down, where something may be in the way of the fingers; 0 for any.
     """
     words = words or f"grasp the {{{thing.partition('.')[0]}}}"
     choice = GripChoice(thing, approach, raise_m, offset_m, along, tilt_rad, room, turn_rad)
     return (
         Phase("approach", at_grip(thing, approach_m), words, thing=thing, anchor=thing, grip=choice, follow=choice,
-              turns=True, speed_m_s=speed_m_s, tolerance_m=0.02),
+              turns=True, speed_m_s=speed_m_s, tolerance_m=0.02, stalls_s=2.5),
         Phase("descend", at_grip(thing, 0.0), words, thing=thing, anchor=thing, follow=choice, turns=True,
-              speed_m_s=0.2, tolerance_m=tolerance_m, stalls_s=2.0),
+              speed_m_s=0.2, tolerance_m=tolerance_m, press_n=press_n, stalls_s=2.0),
         Phase("grasp", stay, words, thing=thing, gripper="closed", until="gripped", shortest_s=0.2, noise=0.0),
     )  # fmt: skip
 

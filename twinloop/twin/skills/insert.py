@@ -1,4 +1,8 @@
-"""Insert: lower a gripped thing into a hole with a spiral search, compliant because the servos are."""
+"""Insert: lower a gripped thing into a hole, compliant because the arm gives way to a force, with a search.
+
+A thing that is dragged over the rim tilts between the fingers. So the search lifts it off the rim, moves it aside and
+lowers it again, at places on a spiral.
+"""
 
 import numpy as np
 
@@ -8,20 +12,24 @@ from twinloop.twin.scene import Scene
 from twinloop.twin.skills.carry import aligned_axes
 from twinloop.twin.skills.retreat import retreat
 
-SEARCH_AFTER_S = 0.5
-SPIRAL_M = 0.003
-TURNS_PER_S = 1.3
-GROWS_M_S = 0.0006
+SEARCH_AFTER_S, TRIAL_S, LIFTED_S = 1.2, 1.0, 0.4
+"""When the search begins, how long it tries one place, and the part of that time in which the thing is off the rim."""
+LIFT_M = 0.004
+SPIRAL_M, GROWS_M, GOLDEN_RAD = 0.002, 0.0003, 2.4
+"""Largest radius of the spiral, and by how much radius and angle grow from one place to the next."""
 PRESS_M = 0.01
-"""How far below its present height the tip is aimed: the force with which the servos press."""
+"""How far below its present height the tip is aimed."""
+PRESS_N = 35.0
+"""Less than friction holds in most grips, so that the thing does not slide up between the fingers."""
 INSIDE_M = 0.003
+NOISE = 0.15
 
 
 def insert(
     thing: str, tip: str, hole: str, *, depth_m: float, done: Relation, align_m: float = 0.012, turns: int = 1,
-    words: str = "", longest_s: float = 10.0,
+    words: str = "", longest_s: float = 13.0,
 ) -> tuple[Phase, ...]:  # fmt: skip
-    """Bring the tip of a thing above a hole, press down, and search in a spiral until `done` holds.
+    """Bring the tip of a thing above a hole, press down, and search until `done` holds.
 
     Args:
         tip: frame at the lower end of the thing.
@@ -38,21 +46,25 @@ def insert(
         return Target(position, aligned_axes(scene, thing, scene.axes(hole), turns=turns))
 
     def down(scene: Scene, memory: Memory) -> Target:
+        position, tip_m = scene.position(hole).copy(), scene.position(tip)
+        depth = position[:, 2] - tip_m[:, 2]
+        inside = depth > INSIDE_M
+        trial, within = np.divmod(np.maximum(memory.elapsed_s - SEARCH_AFTER_S, 0), TRIAL_S)
+        searching = (memory.elapsed_s > SEARCH_AFTER_S) & ~inside
+        radius = np.where(searching, np.minimum(GROWS_M * trial, SPIRAL_M), 0.0)
+        position[:, 0] += radius * np.cos(GOLDEN_RAD * trial)
+        position[:, 1] += radius * np.sin(GOLDEN_RAD * trial)
+        # The hole holds the tip, so the hand brings the middle of the thing above it: the thing becomes upright.
+        position[:, :2] += np.where(inside[:, None], (tip_m - scene.position(thing))[:, :2], 0.0)
+        lifted = searching & (within < LIFTED_S)
+        position[:, 2] -= np.where(lifted, -LIFT_M, np.minimum(depth + PRESS_M, depth_m))
         # The thing may tilt in the fingers, so the hand keeps the orientation of the beginning.
-        position = scene.position(hole).copy()
-        searching = np.maximum(memory.elapsed_s - SEARCH_AFTER_S, 0)
-        depth = position[:, 2] - scene.position(tip)[:, 2]
-        radius = np.where(depth > INSIDE_M, 0.0, np.minimum(GROWS_M_S * searching, SPIRAL_M))
-        angle = 2 * np.pi * TURNS_PER_S * searching
-        position[:, 0] += radius * np.cos(angle)
-        position[:, 1] += radius * np.sin(angle)
-        position[:, 2] -= np.minimum(depth + PRESS_M, depth_m)
         return Target(position, memory.tool_axes)
 
     return (
         Phase("align", above, words, thing=thing, anchor=hole, moves=tip, gripper="closed", carrying=thing, turns=True,
-              speed_m_s=0.15, tolerance_m=0.002, shortest_s=0.5, longest_s=6.0, noise=0.3),
+              speed_m_s=0.15, tolerance_m=0.002, shortest_s=0.5, longest_s=6.0, noise=NOISE),
         Phase("insert", down, words, thing=thing, anchor=hole, moves=tip, gripper="closed", carrying=thing,
-              funnel=False, speed_m_s=0.06, longest_s=longest_s, until=done.holds, noise=0.3),
+              funnel=False, speed_m_s=0.03, press_n=PRESS_N, longest_s=longest_s, until=done.holds, noise=NOISE),
         *retreat(thing, words=words),
     )  # fmt: skip

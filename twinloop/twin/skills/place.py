@@ -16,6 +16,7 @@ def place(
     speed_m_s: float = 0.2,
     tolerance_m: float = 0.006,
     stalls_s: float = 0.0,
+    press_n: float = 0.0,
     longest_s: float = 4.0,
     retreat_m: float = 0.1,
 ) -> tuple[Phase, ...]:
@@ -23,11 +24,12 @@ def place(
 
     Args:
         stalls_s: let go after this time where the hand is blocked, for a thing that may drop; 0 for never.
+        press_n: largest force on the way down, where something may be in the way; 0 for any.
     """
     words = words or f"place the {{{thing}}} on the {{{on.partition('.')[0]}}}"
     return (
         Phase("place", resting_at(thing, on, height_m, offset_m, aligned=aligned), words, thing=thing, anchor=on,
               moves=thing, gripper="closed", carrying=thing, turns=aligned, speed_m_s=speed_m_s,
-              tolerance_m=tolerance_m, stalls_s=stalls_s, longest_s=longest_s),
+              tolerance_m=tolerance_m, stalls_s=stalls_s, press_n=press_n, longest_s=longest_s),
         *retreat(thing, by_m=retreat_m, words=words),
     )  # fmt: skip

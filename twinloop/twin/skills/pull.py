@@ -51,6 +51,7 @@ def pull(
         return Target(centre + rotated(turn, grip - centre), product(turn, scene.tool_axes))
 
     return (
-        Phase("pull", onward, words, thing=handle, gripper=gripper, funnel=False, speed_m_s=speed_m_s,
+        Phase("pull", onward, words, thing=handle, gripper=gripper, funnel=False,
+              carrying=handle if gripper == "closed" else "", speed_m_s=speed_m_s,
               longest_s=longest_s, until=done.holds),
     )  # fmt: skip

@@ -21,5 +21,6 @@ def reach(
 
     words = words or f"reach for the {{{entity.partition('.')[0]}}}"
     return (
-        Phase("reach", above, words, thing=entity, anchor=entity, turns=facing, speed_m_s=speed_m_s, tolerance_m=0.03),
+        Phase("reach", above, words, thing=entity, anchor=entity, turns=facing, speed_m_s=speed_m_s, tolerance_m=0.03,
+              stalls_s=2.5),
     )  # fmt: skip

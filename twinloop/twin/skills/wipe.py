@@ -11,6 +11,8 @@ PRESS_M = 0.004
 """How far below the table the lower side of the pad is aimed: the force with which the servos press."""
 BEYOND_M = 0.02
 ABOVE_M = 0.02
+SLIPS_M = 0.08
+"""A pad that slips less than this between the fingers still wipes."""
 
 
 def wipe(
@@ -48,6 +50,6 @@ def wipe(
     return (
         Phase("align", above, words, thing=pad, anchor=first, moves=pad, gripper="closed", carrying=pad, turns=True,
               speed_m_s=0.3, tolerance_m=0.008),
-        Phase("wipe", onward, words, thing=pad, gripper="closed", funnel=False, speed_m_s=2 * speed_m_s,
-              longest_s=longest_s, until=done.holds),
+        Phase("wipe", onward, words, thing=pad, gripper="closed", carrying=pad, lost_m=SLIPS_M, funnel=False,
+              speed_m_s=2 * speed_m_s, longest_s=longest_s, until=done.holds),
     )  # fmt: skip

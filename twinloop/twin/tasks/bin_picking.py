@@ -28,6 +28,8 @@ HALF_M, WALL_M = (0.125, 0.185), 0.04
 GAP_M = 0.012
 FINGERS_M = 0.032
 """Room that is left for the fingers beside the product that is taken, on both sides that they close on."""
+PRESS_N = 30.0
+"""A finger that meets another product on the way down presses on it with this force at most."""
 OUT_M = 0.16
 NAMED, ANY = 3, 1
 """How often the instruction names a product, and how often it asks for any."""
@@ -96,7 +98,7 @@ BIN_PICKING = Task(
     ),
     start=start,
     program=(
-        *grasp("asked", room=FingerRoom(SLOTS, "bin.floor", HALF_M, WALL_M), approach_m=0.1),
+        *grasp("asked", room=FingerRoom(SLOTS, "bin.floor", HALF_M, WALL_M), approach_m=0.1, press_n=PRESS_N),
         *lift("asked", by_m=OUT_M),
         *carry("asked", to="zone", height_m=0.08),
         *place("asked", on="zone", tolerance_m=0.012),
@@ -121,6 +123,7 @@ BIN_PICKING = Task(
         "search the {bin} for the {asked} and put it on {zone}",
     )),
     roles=ROLES,
-    # Products have sizes of their own, and the widest just fit between the fingers.
-    unvaried=(*SHIFT_ROWS, "object_size_scale", "heavy_insert_share", "heavy_insert_place"),
+    # Products have sizes of their own, and the widest just fit between the fingers. A bin full of contacts needs more
+    # steps of the solver than one grasp.
+    unvaried=(*SHIFT_ROWS, "object_size_scale", "heavy_insert_share", "heavy_insert_place", "solver_iterations"),
 )  # fmt: skip

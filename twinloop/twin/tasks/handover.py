@@ -1,7 +1,6 @@
 """Hand the object to a person: pick it up, bring it to an open palm and release it. The palm comes, waits and goes."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -13,7 +12,7 @@ from twinloop.twin.objects import OBJECTS
 from twinloop.twin.placing import Layout
 from twinloop.twin.relations import at, at_rest, let_go
 from twinloop.twin.scene import Start
-from twinloop.twin.skills import carry, grasp, lift, place
+from twinloop.twin.skills import carry, grasp, hand_over, lift
 from twinloop.twin.task import Task
 from twinloop.twin.tasks.pick_and_place import OBJECT_XY_M
 
@@ -89,12 +88,6 @@ FAILURES = (
 )
 
 
-def _offer():
-    lower, *rest = place("object", on="goal", height_m=0.003, words="hand over the {object}", speed_m_s=0.15,
-                         tolerance_m=0.007, longest_s=6.0)  # fmt: skip
-    return replace(lower, name="offer"), *rest
-
-
 HANDOVER = Task(
     name="handover",
     entities=(
@@ -106,7 +99,7 @@ HANDOVER = Task(
         *grasp("object"),
         *lift("object"),
         *carry("object", to="goal", height_m=0.08, speed_m_s=0.4, longest_s=8.0),
-        *_offer(),
+        *hand_over("object", to="goal"),
     ),
     # The surface of a palm is slightly soft.
     success=(

@@ -21,12 +21,16 @@ CLOTH = SceneObject(
     "cloth", "box", (HALF_M, THIN_M, HALF_M), np.pi, mass_kg=0.1, rgba=(0.8, 0.3, 0.3, 1.0), young_kpa=300, cloth=True
 )
 WITHIN_M = 0.06
+CLEAR_M = 0.2
+"""Radius around the goal in which the hand moves close above the table while it lays the cloth down."""
+PRESS_N = 20.0
+"""Fingers that meet the cloth or its holder on the way down press on it with this force at most."""
 
 
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     layout = Layout(draw, count, entities)
     layout.fixture("holder", HOLDER_XY_M)
-    layout.zone("goal", GOAL_XY_M)
+    layout.zone("goal", GOAL_XY_M, clear_m=CLEAR_M)
     # The cloth stands in the holder, wherever that is.
     poses = layout.at("holder").copy()
     poses[:, 2] += HALF_M + THIN_M
@@ -39,7 +43,7 @@ LAY_CLOTH = Task(
     entities=(Thing("cloth", CLOTH), zone("goal", radius_m=WITHIN_M), holder("holder")),
     start=start,
     program=(
-        *grasp("cloth", raise_m=RAISE_M, words="grasp the {cloth}"),
+        *grasp("cloth", raise_m=RAISE_M, words="grasp the {cloth}", press_n=PRESS_N),
         *lift("cloth", by_m=0.14),
         *lay("cloth", "goal", length_m=HALF_M + RAISE_M),
     ),

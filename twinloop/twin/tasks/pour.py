@@ -87,6 +87,11 @@ POUR = Task(
         "get the grains out of the {cup} and into the {bowl}",
     )),
     longest_s=30.0,
-    # Many small contacts need more steps of the solver than one grasp.
-    unvaried=(*SHIFT_ROWS, "object_size_scale", "solver_iterations"),
+    # Many small contacts need more steps of the solver than one grasp. The ranges of centres of mass and of torsional
+    # friction are for larger things: a grain whose mass is half a radius off its centre, or that rests on patches wider
+    # than itself, does not roll.
+    unvaried=(
+        *SHIFT_ROWS, "object_size_scale", "object_com_offset_mm", "heavy_insert_share", "heavy_insert_place",
+        "torsional_friction_mm", "solver_iterations",
+    ),
 )  # fmt: skip

@@ -10,10 +10,8 @@ from twinloop.twin.language import Language
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.placing import SHIFT_ROWS, Layout
 from twinloop.twin.relations import inside, let_go, opened
-from twinloop.twin.rotation import rotated
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, lift, place, press, reach
-from twinloop.twin.soft import axes_of
 from twinloop.twin.task import Task
 from twinloop.twin.tasks.open_drawer import open_it
 from twinloop.twin.tasks.press_button import DOWN_M
@@ -31,13 +29,10 @@ def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     layout.fixture("drawer", DRAWER_XY_M)
     layout.fixture("shelf", SHELF_XY_M)
     layout.fixture("red_button", BUTTON_XY_M)
-    layout.thing("tin", (0.0, 0.0), standing=False)
     # The drawn place of the tin is one in the drawer, where there is less room than on the table.
-    tin, cabinet = layout.at("tin").copy(), layout.at("drawer")
     noise = np.column_stack([layout.column("tin", f"object_position_noise_cm.{axis}") / 200 for axis in "xy"])
-    place = np.column_stack([IN_DRAWER_M + noise[:, 0], noise[:, 1], tin[:, 2] - cabinet[:, 2] + FLOOR_M])
-    tin[:, :3] = cabinet[:, :3] + rotated(axes_of(cabinet[:, 3:]), place)
-    layout.pose("tin", tin)
+    yaw = np.deg2rad(layout.column("tin", "object_yaw_deg"))
+    layout.on("tin", "drawer", noise + np.array([IN_DRAWER_M, 0.0]), yaw, up_m=FLOOR_M)
     return layout.done()
 
 
@@ -48,7 +43,7 @@ PREPARE_TEA = Task(
     start=start,
     program=(
         *open_it(),
-        *reach("drawer.inside", height_m=0.2, facing=True, words="grasp the {tin}"),
+        *reach("drawer.inside", height_m=0.15, facing=True, words="grasp the {tin}"),
         *grasp("tin"),
         *lift("tin", by_m=0.22),
         *carry("tin", to="shelf.board", height_m=0.08, words=TO_SHELF),

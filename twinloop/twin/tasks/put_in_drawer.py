@@ -15,6 +15,8 @@ from twinloop.twin.task import Task
 from twinloop.twin.tasks.open_drawer import DRAWER_XY_M, OBJECT_XY_M, open_it
 
 CLOSED_M = 0.015
+PRESS_N = 30.0
+"""Fingers or thing that meet the front of the drawer on the way down press on it with this force at most."""
 
 
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
@@ -40,7 +42,7 @@ PUT_IN_DRAWER = Task(
         *lift("object"),
         *carry("object", to="drawer.inside", height_m=0.12, offset_m=(-0.04, 0.0, 0.0), words=INTO),
         *place("object", on="drawer.inside", height_m=0.02, offset_m=(-0.04, 0.0, 0.0), words=INTO, stalls_s=2.5,
-               tolerance_m=0.012, retreat_m=0.12),
+               press_n=PRESS_N, tolerance_m=0.012, retreat_m=0.12),
         *close_it(),
     ),
     success=(
