@@ -7,6 +7,7 @@ import pytest
 
 from tests.diagnose.synthetic import EFFECTS, made_up, made_up_bank, small_spread
 from twinloop.diagnose.bank import CounterfactualCell
+from twinloop.diagnose.causes import Cause
 from twinloop.diagnose.costs import COLUMNS
 from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits, is_unmodelled, simulate_explanation
 from twinloop.diagnose.emulator import Emulator, emulator_of
@@ -176,3 +177,24 @@ def test_the_order_of_episodes_changes_nothing(emulator: Emulator):
     traits = made_up({"friction_coefficient": 1.0}, 32, seed=14)
     one, other = (findings(diagnosed(emulator, part)) for part in (traits, traits[::-1]))
     assert [finding.points for finding in one.values()] == pytest.approx([other[gap].points for gap in one])
+
+
+def test_of_two_delays_that_look_alike_only_the_sum_is_known(emulator: Emulator):
+    """Actions and observations are both late. The traits show the sum, so both delays are in their intervals."""
+    place = [cause.row for cause in emulator.causes].index("action_delay_ms")
+    other = Cause("observation_delay_ms", "high", (0.0, 0.0))
+    grid = np.linspace(0.0, emulator.causes[place].max_size, emulator.sizes.shape[1])
+    doubled = replace(
+        emulator,
+        causes=(*emulator.causes, other),
+        sizes=np.concatenate([emulator.sizes, grid[None]]),
+        **{
+            name: np.concatenate([getattr(emulator, name), getattr(emulator, name)[place : place + 1]])
+            for name in ("changes", "unknown", "error", "success")
+        },
+    )
+    sizes = diagnosed(doubled, made_up({"action_delay_ms": 2.0}, 32, seed=15)).explanations.sizes[:, [place, -1]]
+    for low, high in np.quantile(sizes, (0.05, 0.95), axis=0).T:
+        assert low < 1.0 < high
+    assert (sizes > 0).mean(axis=0).min() > 0.2
+    assert sizes.sum(axis=1).std() < 0.5 * sizes[:, 0].std()
