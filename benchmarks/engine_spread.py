@@ -32,7 +32,7 @@ from twinloop.run.twin import twin_of
 
 TARGET = Path(__file__).parents[1] / "twinloop" / "diagnose" / "engine_spread.json"
 TWIN_EPISODES = 48
-FOREIGN = 3.0
+FOREIGN = 2.0
 
 
 def twin_summary(policy: Path, config: Path) -> TraitSummary:

@@ -2,11 +2,13 @@
 
 The torques of an episode are
 
-    torque = twin's arm + gravity of errors of the links' masses and centres + friction + offset + J' (load, if held)
+    torque = twin's arm + gravity of errors of the links' masses and centres + drive + J' (load, if held)
 
-Everything except the load also acts in the frames in which nothing is carried. So all terms are fitted together: linear
-regression with normal priors for the errors, and none for the load. An error of the twin's arm then shows in the load
-only as far as the poses with the object differ from all poses without it.
+The drive has friction, an offset, and a part proportional to speed: a servo gets a new command once per control period,
+and its torque is recorded at the end of the period, when it is smallest. Everything except the load also acts in the
+frames in which nothing is carried. So all terms are fitted together: linear regression with normal priors for the
+errors, and none for the load. An error of the twin's arm then shows in the load only as far as the poses with the
+object differ from all poses without it.
 """
 
 from dataclasses import dataclass
@@ -16,8 +18,8 @@ import numpy as np
 GRAVITY_M_S2 = 9.81
 MASS_SHARE, CENTRE_M = 0.2, 0.02
 """Standard deviations of the errors of links: share of the mass, and distance of the centre of mass."""
-DRIVE_SHARE = 0.1
-"""Standard deviation of a joint's friction and of its offset, as a share of its torque (RMS)."""
+FRICTION_SHARE, OFFSET_SHARE, SPEED_SHARE = 0.3, 0.1, 1.0
+"""Standard deviations of the parts of a joint's drive, as shares of its torque (RMS)."""
 SLOW_RAD_S = 0.05
 FITS = 3  # the noise of the torques is estimated from the residuals of the fit before
 LEAST_NOISE = 1e-3  # share of the torques (RMS)
@@ -50,13 +52,15 @@ def load_n(
     """
     frames, joints = rest_nm.shape
     level = np.sqrt(np.mean(np.square(effort_nm), axis=0)) + 1e-9
-    drive = np.zeros((frames, joints, 2 * joints))
-    axes = np.arange(joints)
-    drive[:, axes, axes] = np.tanh(speed_rad_s / SLOW_RAD_S)
-    drive[:, axes, joints + axes] = 1.0
+    parts = (
+        (FRICTION_SHARE, np.tanh(speed_rad_s / SLOW_RAD_S)),
+        (OFFSET_SHARE, np.ones_like(speed_rad_s)),
+        (SPEED_SHARE, speed_rad_s / (np.sqrt(np.mean(np.square(speed_rad_s), axis=0)) + 1e-9)),
+    )
+    drive = np.concatenate([values[:, :, None] * np.eye(joints) for _, values in parts], axis=2)
     load = (lift * carried[:, None])[:, :, None]
     columns = np.concatenate([load, gravity.torque_nm, drive], axis=2).reshape(frames * joints, -1)
-    deviation = np.concatenate([gravity.deviation, np.tile(DRIVE_SHARE * level, 2)])
+    deviation = np.concatenate([gravity.deviation, *(share * level for share, _ in parts)])
     precision = np.concatenate([[0.0], 1 / np.square(np.maximum(deviation, 1e-9))])
     target, scale = rest_nm.ravel(), np.tile(level, frames)
     noise, fit = 0.1, np.zeros(columns.shape[1])
