@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from tests.diagnose.synthetic import EFFECTS, made_up, made_up_bank, small_spread
+from twinloop.curate.rates import Rate
 from twinloop.diagnose.bank import CounterfactualCell
 from twinloop.diagnose.causes import Cause
-from twinloop.diagnose.costs import COLUMNS
+from twinloop.diagnose.costs import COLUMNS, costs_of
 from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits, is_unmodelled, simulate_explanation
 from twinloop.diagnose.emulator import Emulator, emulator_of
-from twinloop.diagnose.explanations import Observed, explanations_of
+from twinloop.diagnose.explanations import Explanations, Observed, explanations_of
 from twinloop.diagnose.findings import PosteriorSamples, finding_of
 from twinloop.diagnose.report import GapFinding, by_cost
 from twinloop.diagnose.summary import summarise
@@ -99,6 +100,23 @@ def test_costs_add_up_to_what_was_lost(emulator: Emulator, sizes: dict[str, floa
     for column in range(len(COLUMNS)):
         low, high = diagnosis.costs.interval(column)
         assert low <= diagnosis.costs.mean[column] <= high
+
+
+def test_only_one_of_several_harmless_differences_can_have_an_unexplained_cost(emulator: Emulator):
+    """Three gaps differ and none of them costs anything in the twin, but half of the episodes fail."""
+    samples = 400
+    sizes = np.zeros((samples, len(emulator.causes)))
+    harmless = ("tracker_noise_mm", "object_mass_kg", "command_loss_share")
+    for place, cause in enumerate(emulator.causes):
+        if cause.row in harmless:
+            sizes[:, place] = 1.0
+    unmodelled, extra = np.zeros(samples, bool), np.ones(samples, bool)
+    explanations = Explanations(sizes, unmodelled, np.zeros(samples), extra, np.zeros(samples))
+    costs = costs_of(explanations, emulator, Rate(16, 32), Rate(64, 64), seed=1)
+    gaps = [GAPS.index(BY_NAME[row].gap) for row in harmless]
+    assert costs.mean.sum() == pytest.approx(0.5)
+    assert costs.mean[gaps].sum() == pytest.approx(0.5)
+    assert costs.probability(0.02).max() < 0.5
 
 
 def test_nothing_lost_means_no_cost(emulator: Emulator):
