@@ -104,13 +104,17 @@ class Case:
 
 
 def cases(seeds: range) -> Iterator[Case]:
-    """Cells in a fixed order. Any number of them from the start covers gaps, kinds, engines and scenes evenly."""
+    """Cells in a fixed order. Any number of them from the start covers gaps, kinds, engines and scenes evenly.
+
+    Each gap has another size, engine and scene every time that it comes.
+    """
     effect = 0
     for number, seed in enumerate(seeds):
         rng = episode_rng(seed, 0, stream="diagnosis")
-        engine = ENGINES[(number + number // len(GAPS)) % 2]
-        scene = (0, 0, 1, 2)[(number // 2) % 4]
-        gap, size = GAPS[number % len(GAPS)], SIZES[(number + number // len(GAPS)) % len(SIZES)]
+        turn = number // len(GAPS)
+        engine = ENGINES[(number + turn) % 2]
+        scene = (0, 0, 1, 2)[(number // 2 + turn) % 4]
+        gap, size = GAPS[number % len(GAPS)], SIZES[(number + 2 * turn) % len(SIZES)]
         yield Case(seed, engine, scene, "single", {gap: size})
         if number % 4 == 0:
             yield Case(seed, engine, scene, "none")
