@@ -8,7 +8,7 @@ import pytest
 from tests.diagnose.synthetic import made_up, made_up_bank
 from twinloop.diagnose.bank import CounterfactualCell
 from twinloop.diagnose.causes import Cause, hypothesis_of
-from twinloop.diagnose.emulator import Emulator, emulator_of
+from twinloop.diagnose.emulator import Emulator, addends, emulator_of, sum_of
 from twinloop.diagnose.summary import NAMES
 from twinloop.diagnose.traits import TRAITS
 
@@ -63,3 +63,11 @@ def test_a_curved_response_has_an_error_between_the_simulated_sizes():
     straight, curved = emulator_of(bank), emulator_of(replace(bank, cells=tuple(cells)))
     assert curved.error[place, :, entry].max() > 10 * straight.error[place, :, entry].max()
     assert (curved.error[:, 0] == 0).all()
+
+
+def test_changes_of_two_causes_add_up_in_the_unit_of_the_trait():
+    """Two causes that double a noise make it three times as large, not four times."""
+    logarithmic = np.array([True, False])
+    double = addends(np.array([np.log(2.0), 2.0]), logarithmic)
+    assert sum_of(double + double, logarithmic) == pytest.approx([np.log(3.0), 4.0])
+    assert sum_of(double, logarithmic) == pytest.approx([np.log(2.0), 2.0])

@@ -2,7 +2,8 @@
 
 The change that a cause makes to the summary is interpolated between the simulated sizes: linear in the row's value and
 in the unit of the trait, because the noise of a reading is proportional to the row's value, and its logarithm is not.
-Changes of several causes are added, and their success rates are multiplied. Errors are measured:
+Changes of several causes are added in the unit of the trait too, and their success rates are multiplied. Errors are
+measured:
 
 - of the interpolation, by predicting each simulated size from its neighbours;
 - of the simulated cells, from the variation between their scenes;
@@ -33,6 +34,7 @@ GRID = 12
 MIN_BEND = 0.1
 MIN_SHARE = 0.2
 """A logarithmic entry is extrapolated to this share of its smallest simulated value at most."""
+MAX_LOG = 20.0
 DEVIATION = 1.4826  # standard deviation of a normal distribution, as a multiple of the median absolute value
 MIN_CONCENTRATION, MAX_CONCENTRATION = 6.0, 60.0
 
@@ -79,12 +81,23 @@ class Emulator:
 
     def at(self, sizes: np.ndarray) -> tuple[np.ndarray, float]:
         """((entries,) change, success as a share of the unchanged twin's) for (C,) sizes."""
-        change, success = np.zeros(len(ENTRIES)), 1.0
+        total, success = np.zeros(len(ENTRIES)), 1.0
         for place in np.flatnonzero(sizes > 0):
             grid = self.sizes[place]
-            change += np.array([np.interp(sizes[place], grid, column) for column in self.changes[place].T])
+            change = np.array([np.interp(sizes[place], grid, column) for column in self.changes[place].T])
+            total += addends(change, LOGARITHMIC)
             success *= float(np.interp(sizes[place], grid, self.success[place]))
-        return change, success
+        return sum_of(total, LOGARITHMIC), success
+
+
+def addends(changes: np.ndarray, logarithmic: np.ndarray) -> np.ndarray:
+    """(..., entries) what changes of single causes add to a sum: relative increases of logarithmic entries."""
+    return np.where(logarithmic, np.expm1(np.minimum(changes, MAX_LOG)), changes)
+
+
+def sum_of(total: np.ndarray, logarithmic: np.ndarray) -> np.ndarray:
+    """(..., entries) change of the summary for a sum of `addends`."""
+    return np.where(logarithmic, np.log1p(np.maximum(total, MIN_SHARE - 1)), total)
 
 
 def emulator_of(bank: Bank) -> Emulator:

@@ -3,7 +3,7 @@
 An explanation is a set of causes with sizes, and whether something unmodelled is present too. The difference between
 the robot's summary and the twin's is
 
-    d = Σ changes of the causes + ε
+    d = sum of the changes of the causes + ε
 
 - ε has a Student's t distribution for each entry. Its variance is the sampling variance of both summaries, the spread
   between physics engines (`engine_spread.py`), and the measured error of the emulator.
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.diagnose.emulator import Emulator
-from twinloop.diagnose.summary import ENTRIES, OUTCOMES, SUCCESS
+from twinloop.diagnose.emulator import Emulator, addends, sum_of
+from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, OUTCOMES, SUCCESS
 from twinloop.randomize.parameter import GAPS
 
 OPEN = 0.2
@@ -120,7 +120,7 @@ class _Sampler:
 
     Attributes:
         index: (chains, C) place of the size of each cause in the grid.
-        total, spare: (chains, entries) sum of the changes, and variance that they add.
+        total, spare: (chains, entries) sum of the changes (`emulator.addends`), and variance that they add.
         share, stress: (chains,) success as a share of the unchanged twin's, and stress of all causes together.
         affected, loss, unmodelled: (chains,) the unmodelled effect, if there is one.
     """
@@ -132,7 +132,8 @@ class _Sampler:
         self.freedom = observed.freedom[known]
         changes, unknown = emulator.changes[:, :, known], emulator.unknown[:, :, known]
         self.wide = np.square(4 * emulator.typical[known]) + 9 * self.variance
-        self.changes = changes
+        self.logarithmic = LOGARITHMIC[known]
+        self.changes = addends(changes, self.logarithmic)
         self.added = (
             np.square(emulator.bend * changes) + emulator.error[:, :, known] + np.where(unknown, self.wide, 0.0)
         )
@@ -144,7 +145,7 @@ class _Sampler:
         effect = np.abs(changes).max(axis=1) / np.sqrt(self.variance)
         # Causes without any effect on this policy would only repeat the prior.
         self.seen = np.flatnonzero((effect > 1).any(axis=1) | (emulator.success.min(axis=1) < COSTLY_SHARE))
-        self.pairs, self.pair_chances = self._similar_pairs()
+        self.pairs, self.pair_chances = self._similar_pairs(changes)
         count = len(emulator.causes)
         self.index = np.zeros((CHAINS, count), int)
         self.total = np.zeros((CHAINS, len(self.difference)))
@@ -171,10 +172,9 @@ class _Sampler:
         hidden[:, 0] = False
         return np.where(hidden, -np.inf, 0.0)
 
-    def _similar_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+    def _similar_pairs(self, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """((n, 2) pairs of causes that change the same traits, and as the log shows, (n,) how often each is drawn)."""
-        middle = self.changes.shape[1] // 3
-        clear = self.changes[self.seen, middle] / np.sqrt(self.variance)
+        clear = changes[self.seen, changes.shape[1] // 3] / np.sqrt(self.variance)
         clear /= np.maximum(np.linalg.norm(clear, axis=1, keepdims=True), 1e-9)
         alone = self._fit(self.changes[self.seen], self.added[self.seen], 0.0)
         gain = np.maximum(alone.max(axis=1) - alone[:, 0], 0.0) + 0.1
@@ -238,7 +238,7 @@ class _Sampler:
 
     def _fit(self, total: np.ndarray, spare: np.ndarray, affected: np.ndarray | float) -> np.ndarray:
         """Log-likelihood of the entries. `total` and `spare` have a last axis of entries that `affected` lacks."""
-        residual = np.square(self.difference - total)
+        residual = np.square(self.difference - sum_of(total, self.logarithmic))
         variance = self.variance + spare
         plain = self._student(residual, variance)
         if not np.any(affected):
