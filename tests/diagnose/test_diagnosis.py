@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from tests.diagnose.synthetic import EFFECTS, made_up, made_up_bank, small_spread
+from twinloop.curate.rates import Rate
 from twinloop.diagnose.bank import CounterfactualCell
-from twinloop.diagnose.costs import COLUMNS
+from twinloop.diagnose.causes import Cause
+from twinloop.diagnose.costs import COLUMNS, costs_of
 from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits, is_unmodelled, simulate_explanation
 from twinloop.diagnose.emulator import Emulator, emulator_of
-from twinloop.diagnose.explanations import Observed, explanations_of
+from twinloop.diagnose.explanations import Explanations, Observed, explanations_of
 from twinloop.diagnose.findings import PosteriorSamples, finding_of
 from twinloop.diagnose.report import GapFinding, by_cost
 from twinloop.diagnose.summary import summarise
@@ -100,6 +102,23 @@ def test_costs_add_up_to_what_was_lost(emulator: Emulator, sizes: dict[str, floa
         assert low <= diagnosis.costs.mean[column] <= high
 
 
+def test_only_one_of_several_harmless_differences_can_have_an_unexplained_cost(emulator: Emulator):
+    """Three gaps differ and none of them costs anything in the twin, but half of the episodes fail."""
+    samples = 400
+    sizes = np.zeros((samples, len(emulator.causes)))
+    harmless = ("tracker_noise_mm", "object_mass_kg", "command_loss_share")
+    for place, cause in enumerate(emulator.causes):
+        if cause.row in harmless:
+            sizes[:, place] = 1.0
+    unmodelled, extra = np.zeros(samples, bool), np.ones(samples, bool)
+    explanations = Explanations(sizes, unmodelled, np.zeros(samples), extra, np.zeros(samples))
+    costs = costs_of(explanations, emulator, Rate(16, 32), Rate(64, 64), seed=1)
+    gaps = [GAPS.index(BY_NAME[row].gap) for row in harmless]
+    assert costs.mean.sum() == pytest.approx(0.5)
+    assert costs.mean[gaps].sum() == pytest.approx(0.5)
+    assert costs.probability(0.02).max() < 0.5
+
+
 def test_nothing_lost_means_no_cost(emulator: Emulator):
     traits = made_up({"action_delay_ms": 2.0}, 32, seed=8)
     traits[:, TRAIT["success"]] = 1.0
@@ -176,3 +195,24 @@ def test_the_order_of_episodes_changes_nothing(emulator: Emulator):
     traits = made_up({"friction_coefficient": 1.0}, 32, seed=14)
     one, other = (findings(diagnosed(emulator, part)) for part in (traits, traits[::-1]))
     assert [finding.points for finding in one.values()] == pytest.approx([other[gap].points for gap in one])
+
+
+def test_of_two_delays_that_look_alike_only_the_sum_is_known(emulator: Emulator):
+    """Actions and observations are both late. The traits show the sum, so both delays are in their intervals."""
+    place = [cause.row for cause in emulator.causes].index("action_delay_ms")
+    other = Cause("observation_delay_ms", "high", (0.0, 0.0))
+    grid = np.linspace(0.0, emulator.causes[place].max_size, emulator.sizes.shape[1])
+    doubled = replace(
+        emulator,
+        causes=(*emulator.causes, other),
+        sizes=np.concatenate([emulator.sizes, grid[None]]),
+        **{
+            name: np.concatenate([getattr(emulator, name), getattr(emulator, name)[place : place + 1]])
+            for name in ("changes", "unknown", "error", "success")
+        },
+    )
+    sizes = diagnosed(doubled, made_up({"action_delay_ms": 2.0}, 32, seed=15)).explanations.sizes[:, [place, -1]]
+    for low, high in np.quantile(sizes, (0.05, 0.95), axis=0).T:
+        assert low < 1.0 < high
+    assert (sizes > 0).mean(axis=0).min() > 0.2
+    assert sizes.sum(axis=1).std() < 0.5 * sizes[:, 0].std()

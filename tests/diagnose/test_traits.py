@@ -106,3 +106,16 @@ def test_the_tool_is_where_the_twin_has_it(arm: Arm, twin: Twin):
     data.qpos[twin.arm_qpos] = twin.robot.home_rad
     mujoco.mj_forward(twin.model, data)
     np.testing.assert_allclose(arm.tool(np.array([twin.robot.home_rad]))[0], data.site_xpos[twin.tool_site])
+
+
+@pytest.mark.parametrize("gain", [400.0, 2000.0])
+@pytest.mark.parametrize("late", [1, 4])
+def test_a_soft_servo_is_told_from_a_late_one(arm: Arm, gain: float, late: int):
+    """The torque of a frame comes from the command before it, whatever the delay of the arm."""
+    whole = shown(arm, late=late, noise_mrad=0.5)
+    command, position = whole.command[:, :-1], whole.position
+    speed = np.gradient(position, arm.period_s, axis=0)
+    effort = gain * (np.concatenate([command[:1], command[:-1]]) - position) - 0.05 * gain * speed
+    frames = {**whole.frames, "observation.effort": np.column_stack([effort, np.zeros(ROWS)])}
+    softness = trait_value("softness", EpisodeTrace(frames, success=True, arm=arm))
+    assert softness == pytest.approx(1000 / gain, rel=0.05)

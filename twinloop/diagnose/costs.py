@@ -2,8 +2,9 @@
 
 Every explanation predicts a loss for each of its causes. The lost success is divided in these proportions. If an
 explanation predicts more than was lost, its costs are scaled down to it. If it predicts less, the rest is unmodelled,
-or it belongs to causes that cost more than in the twin, in proportion to their stress (`explanations.py`). So costs
-always add up to what was lost, and they are zero if nothing was lost.
+or it belongs to a gap that costs more than in the twin. That is one gap in each sample, drawn in proportion to the
+stress of its causes (`explanations.py`): if every gap that differs got a share, harmless differences would all seem to
+cost something. So costs always add up to what was lost, and they are zero if nothing was lost.
 """
 
 from dataclasses import dataclass
@@ -67,11 +68,12 @@ def costs_of(
     logs[:, -1] = -np.log1p(-np.minimum(explanations.loss, 0.999))
     stress[~explanations.extra] = 0.0
     stress[:, -1] = stress.sum(axis=1) == 0
-    rest = stress / stress.sum(axis=1, keepdims=True)
+    rng = np.random.default_rng(seed)
+    reached = np.cumsum(stress, axis=1) / stress.sum(axis=1, keepdims=True)
+    rest = np.eye(len(COLUMNS))[(reached < rng.random((len(stress), 1))).sum(axis=1)]
     total = logs.sum(axis=1)
     parts = logs / np.maximum(total, 1e-12)[:, None]
     predicted = emulator.usual_success * -np.expm1(-total)
-    rng = np.random.default_rng(seed)
     lost = max(twin.value - robot.value, 0.0)
     drawn = [rng.beta(rate.successes + 0.5, rate.trials - rate.successes + 0.5, len(total)) for rate in (twin, robot)]
     samples = _divided(parts, rest, predicted, np.maximum(drawn[0] - drawn[1], 0.0))

@@ -1,23 +1,41 @@
 """Emulator: predicts the summary of a cell for any causes and sizes, by interpolation between the cells of a bank.
 
-The change that a cause makes to the summary is interpolated between the simulated sizes. Changes of several causes are
-added, and their success rates are multiplied. How well that holds is measured in the bank's cells with several causes:
-`bend` is the error as a share of the predicted change, `concentration` the precision of the predicted success.
+The change that a cause makes to the summary is interpolated between the simulated sizes: linear in the row's value and
+in the unit of the trait, because the noise of a reading is proportional to the row's value, and its logarithm is not.
+Changes of several causes are added in the unit of the trait too, and their success rates are multiplied. Errors are
+measured:
+
+- of the interpolation, by predicting each simulated size from its neighbours;
+- of the simulated cells, from the variation between their scenes;
+- of the sums, in the bank's cells with several causes: `bend` is the error as a share of the predicted change,
+  `concentration` the precision of the predicted success.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from twinloop.diagnose.bank import Bank, CounterfactualCell
 from twinloop.diagnose.causes import Cause
-from twinloop.diagnose.summary import ENTRIES, SUCCESS, TraitSummary, paired_change, summarise
+from twinloop.diagnose.summary import (
+    ENTRIES,
+    LOGARITHMIC,
+    SUCCESS,
+    TraitSummary,
+    paired_change,
+    paired_variance,
+    summarise,
+)
 from twinloop.randomize.parameter import Gap
 
 GRID = 12
 """Number of sizes of each cause in an explanation."""
 MIN_BEND = 0.1
+MIN_SHARE = 0.2
+"""A logarithmic entry is extrapolated to this share of its smallest simulated value at most."""
+MAX_LOG = 20.0
+DEVIATION = 1.4826  # standard deviation of a normal distribution, as a multiple of the median absolute value
 MIN_CONCENTRATION, MAX_CONCENTRATION = 6.0, 60.0
 
 
@@ -30,6 +48,7 @@ class Emulator:
         sizes: (C, 1 + GRID) sizes; the first is 0.
         changes: (C, 1 + GRID, entries) change of the summary from the unchanged twin.
         unknown: (C, 1 + GRID, entries) whether the change could not be measured, e.g. because nothing was grasped.
+        error: (C, 1 + GRID, entries) variance of `changes`.
         success: (C, 1 + GRID) success rate as a share of the unchanged twin's.
         reference: summary of the unchanged twin.
         bend: standard deviation of an effect from this prediction, as a share of it.
@@ -40,6 +59,7 @@ class Emulator:
     sizes: np.ndarray
     changes: np.ndarray
     unknown: np.ndarray
+    error: np.ndarray
     success: np.ndarray
     reference: TraitSummary
     bend: float
@@ -61,43 +81,109 @@ class Emulator:
 
     def at(self, sizes: np.ndarray) -> tuple[np.ndarray, float]:
         """((entries,) change, success as a share of the unchanged twin's) for (C,) sizes."""
-        change, success = np.zeros(len(ENTRIES)), 1.0
+        total, success = np.zeros(len(ENTRIES)), 1.0
         for place in np.flatnonzero(sizes > 0):
             grid = self.sizes[place]
-            change += np.array([np.interp(sizes[place], grid, column) for column in self.changes[place].T])
+            change = np.array([np.interp(sizes[place], grid, column) for column in self.changes[place].T])
+            total += addends(change, LOGARITHMIC)
             success *= float(np.interp(sizes[place], grid, self.success[place]))
-        return change, success
+        return sum_of(total, LOGARITHMIC), success
+
+
+def addends(changes: np.ndarray, logarithmic: np.ndarray) -> np.ndarray:
+    """(..., entries) what changes of single causes add to a sum: relative increases of logarithmic entries."""
+    return np.where(logarithmic, np.expm1(np.minimum(changes, MAX_LOG)), changes)
+
+
+def sum_of(total: np.ndarray, logarithmic: np.ndarray) -> np.ndarray:
+    """(..., entries) change of the summary for a sum of `addends`."""
+    return np.where(logarithmic, np.log1p(np.maximum(total, MIN_SHARE - 1)), total)
 
 
 def emulator_of(bank: Bank) -> Emulator:
     """Fit the emulator to a bank."""
-    tables = [_interpolated(bank, cause) for cause in bank.causes]
-    sizes, changes, unknown, success = (np.stack(parts) for parts in zip(*tables, strict=True))
+    reference = summarise(bank.reference.traits)
+    tables = [_interpolated(bank, cause, reference) for cause in bank.causes]
+    sizes, changes, unknown, error, success = (np.stack(parts) for parts in zip(*tables, strict=True))
     plain = Emulator(
-        bank.causes, sizes, changes, unknown, success, summarise(bank.reference.traits), MIN_BEND, MAX_CONCENTRATION
-    )
+        bank.causes, sizes, changes, unknown, error, success, reference, MIN_BEND, MAX_CONCENTRATION
+    )  # fmt: skip
     bend, concentration = _errors(bank, plain)
-    return Emulator(bank.causes, sizes, changes, unknown, success, plain.reference, bend, concentration)
+    return replace(plain, bend=bend, concentration=concentration)
 
 
-def _interpolated(bank: Bank, cause: Cause) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _interpolated(bank: Bank, cause: Cause, reference: TraitSummary) -> tuple[np.ndarray, ...]:
+    """(sizes, changes, unknown, error, success) of a cause on its grid."""
     cells = bank.alone(cause)
     levels = np.array([0.0, *(size for size, _ in cells)])
-    raw = np.stack([np.zeros(len(ENTRIES)), *(paired_change(cell.traits, bank.paired(cell)) for _, cell in cells)])
+    pairs = [(cell.traits, bank.paired(cell)) for _, cell in cells]
+    raw = np.stack([np.zeros(len(ENTRIES)), *(paired_change(*pair) for pair in pairs)])
+    noise = np.stack([np.zeros(len(ENTRIES)), *(paired_variance(*pair) for pair in pairs)])
     missing = ~np.isfinite(raw)
     for row in range(1, len(raw)):
         raw[row] = np.where(missing[row], raw[row - 1], raw[row])
+        noise[row] = np.where(np.isfinite(noise[row]), noise[row], noise[row - 1])
     success = np.array([1.0, *(_success_share(bank, cell) for _, cell in cells)])
     grid = np.linspace(0.0, cause.max_size, 1 + GRID)
-    changes = np.stack([np.interp(grid, levels, column) for column in raw.T], axis=1)
-    if cause.side != "share" and len(levels) > 1:
-        # Beyond the largest simulated size, traits go on along the last segment; success and shares do not.
-        slope = (raw[-1] - raw[-2]) / max(levels[-1] - levels[-2], 1e-9)
-        shares = np.array([entry.about.unit == "1" or entry.spread for entry in ENTRIES])
-        beyond = np.maximum(grid - levels[-1], 0.0)
-        changes += beyond[:, None] * np.where(shares, 0.0, slope)
+    # Shares of episodes and spreads do not go on beyond the largest simulated size; other traits do.
+    limited = np.array([entry.about.unit == "1" or entry.spread or cause.side == "share" for entry in ENTRIES])
+    level = np.where(LOGARITHMIC, np.exp(np.nan_to_num(reference.values)), 0.0)
+    curve = _Curve(cause, levels, raw, level, limited)
+    error = np.stack([np.interp(grid, levels, column) for column in noise.T], axis=1)
+    error += np.square(_between(grid, levels)[:, None] * curve.misses)
     place = np.clip(np.searchsorted(levels, grid), 0, len(levels) - 1)
-    return grid, changes, missing[place], np.interp(grid, levels, success)
+    return grid, curve.at(grid), missing[place], error, np.interp(grid, levels, success)
+
+
+class _Curve:
+    """The change of the summary as a function of the size of one cause, through the simulated sizes.
+
+    Args:
+        levels, raw: (n,) simulated sizes from 0, and (n, entries) changes.
+        level: (entries,) usual value of logarithmic entries in their unit.
+        limited: (entries,) whether an entry stays as it is beyond the largest simulated size.
+    """
+
+    def __init__(self, cause: Cause, levels: np.ndarray, raw: np.ndarray, level: np.ndarray, limited: np.ndarray):
+        self.cause, self.levels, self.level, self.limited = cause, levels, level, limited
+        self.values = np.where(LOGARITHMIC, level * np.exp(raw), raw)
+
+    def at(self, sizes: np.ndarray, without: int | None = None) -> np.ndarray:
+        """(sizes, entries) changes; `without` one of the simulated sizes."""
+        kept = np.arange(len(self.levels)) != without
+        ways, values = self._way(self.levels)[kept], self.values[kept]
+        new = self._way(sizes)
+        out = np.stack([np.interp(new, ways, column) for column in values.T], axis=1)
+        if len(ways) > 1:
+            slope = (values[-1] - values[-2]) / max(ways[-1] - ways[-2], 1e-9)
+            out += np.maximum(new - ways[-1], 0.0)[:, None] * np.where(self.limited, 0.0, slope)
+        floor = MIN_SHARE * values.min(axis=0)
+        logs = np.log(np.maximum(out, np.maximum(floor, 1e-12))) - np.log(np.maximum(self.level, 1e-12))
+        return np.where(LOGARITHMIC, logs, out)
+
+    def _way(self, sizes: np.ndarray) -> np.ndarray:
+        """How far the row is from its usual value; the size itself if the row has steps."""
+        values = np.array([self.cause.value(float(size)) for size in sizes])
+        ways = np.abs(values - self.cause.value(0.0))
+        return ways if (np.diff(ways[np.argsort(sizes)]) > 0).all() and ways[0] == 0 else sizes
+
+    @cached_property
+    def misses(self) -> np.ndarray:
+        """(entries,) error half-way between two simulated sizes.
+
+        Each size is predicted from its neighbours. Their distance is twice that of simulated sizes, and the error of a
+        linear interpolation grows with the square of the distance.
+        """
+        inner = range(1, len(self.levels) - 1)
+        errors = [self.at(self.levels, without=place)[place] - self.at(self.levels)[place] for place in inner]
+        return np.sqrt(np.mean(np.square(errors), axis=0)) / 4 if errors else np.zeros(len(ENTRIES))
+
+
+def _between(grid: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """(grid,) 0 at a simulated size, 1 half-way between two; beyond the largest, in multiples of the last step."""
+    above = np.clip(np.searchsorted(levels, grid), 1, len(levels) - 1)
+    share = (grid - levels[above - 1]) / np.maximum(levels[above] - levels[above - 1], 1e-9)
+    return np.where(share <= 1, 4 * share * (1 - share), 4 * (share - 1))
 
 
 def _success_share(bank: Bank, cell: CounterfactualCell) -> float:
@@ -122,7 +208,7 @@ def _errors(bank: Bank, emulator: Emulator) -> tuple[float, float]:
         ratios += (np.abs(actual - predicted)[clear] / np.abs(predicted)[clear]).tolist()
         expected = min(max(emulator.usual_success * share, 0.02), 0.98)
         errors.append((cell.success - expected) ** 2 / (expected * (1 - expected)))
-    bend = float(np.median(ratios)) if ratios else 0.2
+    bend = DEVIATION * float(np.median(ratios)) if ratios else 0.2
     # The cells' own sampling variance is part of the errors.
     episodes = len(bank.together[0].traits) if bank.together else 16
     variance = max(float(np.mean(errors)) - 1 / episodes, 0.0) if errors else 0.1

@@ -3,7 +3,7 @@
 An explanation is a set of causes with sizes, and whether something unmodelled is present too. The difference between
 the robot's summary and the twin's is
 
-    d = Σ changes of the causes + ε
+    d = sum of the changes of the causes + ε
 
 - ε has a Student's t distribution for each entry. Its variance is the sampling variance of both summaries, the spread
   between physics engines (`engine_spread.py`), and the measured error of the emulator.
@@ -13,15 +13,17 @@ the robot's summary and the twin's is
   in the twin. This is likelier for larger sizes, and near a size at which the policy fails in the twin.
 
 Each gap is open with the same prior probability; several rows of an open gap may be wrong. Samples are drawn by Gibbs
-sampling over causes, with moves that replace one cause by another.
+sampling over causes, with moves that replace one cause by another, and moves that draw two causes together: delays of
+actions and of observations change the same traits, so that only their sum is known, and single draws would stay at one
+of the two.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.diagnose.emulator import Emulator
-from twinloop.diagnose.summary import ENTRIES, OUTCOMES, SUCCESS
+from twinloop.diagnose.emulator import Emulator, addends, sum_of
+from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, OUTCOMES, SUCCESS
 from twinloop.randomize.parameter import GAPS
 
 OPEN = 0.2
@@ -43,6 +45,7 @@ VISIBLE = 5.0
 no evidence for it, and it cannot be told from something unmodelled."""
 COSTLY_SHARE = 0.98
 CHAINS, WARM_UP, SWEEPS = 10, 50, 70
+PAIRS = 6  # pairs of causes that are drawn together in each sweep
 BEHIND = 8.0
 """Log-probability below the best chain from which a chain is restarted during warm-up."""
 
@@ -117,7 +120,7 @@ class _Sampler:
 
     Attributes:
         index: (chains, C) place of the size of each cause in the grid.
-        total, spare: (chains, entries) sum of the changes, and variance that they add.
+        total, spare: (chains, entries) sum of the changes (`emulator.addends`), and variance that they add.
         share, stress: (chains,) success as a share of the unchanged twin's, and stress of all causes together.
         affected, loss, unmodelled: (chains,) the unmodelled effect, if there is one.
     """
@@ -129,8 +132,11 @@ class _Sampler:
         self.freedom = observed.freedom[known]
         changes, unknown = emulator.changes[:, :, known], emulator.unknown[:, :, known]
         self.wide = np.square(4 * emulator.typical[known]) + 9 * self.variance
-        self.changes = changes
-        self.added = np.square(emulator.bend * changes) + np.where(unknown, self.wide, 0.0)
+        self.logarithmic = LOGARITHMIC[known]
+        self.changes = addends(changes, self.logarithmic)
+        self.added = (
+            np.square(emulator.bend * changes) + emulator.error[:, :, known] + np.where(unknown, self.wide, 0.0)
+        )
         self.success, self.stresses = emulator.success, stress_of(emulator)
         self.gap_of = np.array([GAPS.index(gap) for gap in emulator.gaps])
         self.rows = np.maximum(np.bincount(self.gap_of, minlength=len(GAPS)), 1)
@@ -139,6 +145,7 @@ class _Sampler:
         effect = np.abs(changes).max(axis=1) / np.sqrt(self.variance)
         # Causes without any effect on this policy would only repeat the prior.
         self.seen = np.flatnonzero((effect > 1).any(axis=1) | (emulator.success.min(axis=1) < COSTLY_SHARE))
+        self.pairs, self.pair_chances = self._similar_pairs(changes)
         count = len(emulator.causes)
         self.index = np.zeros((CHAINS, count), int)
         self.total = np.zeros((CHAINS, len(self.difference)))
@@ -162,7 +169,19 @@ class _Sampler:
             if cause.side == "share":
                 own = np.array([gap == cause.gap for gap in about])
                 hidden[place] = clear[place][:, own].sum(axis=1) < VISIBLE**2
+        hidden[:, 0] = False
         return np.where(hidden, -np.inf, 0.0)
+
+    def _similar_pairs(self, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """((n, 2) pairs of causes that change the same traits, and as the log shows, (n,) how often each is drawn)."""
+        clear = changes[self.seen, changes.shape[1] // 3] / np.sqrt(self.variance)
+        clear /= np.maximum(np.linalg.norm(clear, axis=1, keepdims=True), 1e-9)
+        alone = self._fit(self.changes[self.seen], self.added[self.seen], 0.0)
+        gain = np.maximum(alone.max(axis=1) - alone[:, 0], 0.0) + 0.1
+        weights = np.triu(np.abs(clear @ clear.T) ** 4 * np.outer(gain, gain), k=1)
+        first, second = np.nonzero(weights > 1e-9)
+        chances = weights[first, second]
+        return np.column_stack([self.seen[first], self.seen[second]]), chances / max(chances.sum(), 1e-300)
 
     def _odds(self, others: np.ndarray, gap: np.ndarray | int) -> np.ndarray:
         """Log-odds that a cause holds at one size of the grid, given how many other causes of its gap hold."""
@@ -193,6 +212,8 @@ class _Sampler:
                 self._draw_size(int(cause))
             for chain in range(CHAINS):
                 self._replace_one(chain)
+            for pair in self.rng.choice(len(self.pairs), PAIRS, p=self.pair_chances) if len(self.pairs) else ():
+                self._draw_pair(*map(int, self.pairs[pair]))
             posterior = self._draw_unmodelled()
             if sweep in (WARM_UP // 2, WARM_UP - 1):
                 self._restart_behind(posterior)
@@ -217,7 +238,7 @@ class _Sampler:
 
     def _fit(self, total: np.ndarray, spare: np.ndarray, affected: np.ndarray | float) -> np.ndarray:
         """Log-likelihood of the entries. `total` and `spare` have a last axis of entries that `affected` lacks."""
-        residual = np.square(self.difference - total)
+        residual = np.square(self.difference - sum_of(total, self.logarithmic))
         variance = self.variance + spare
         plain = self._student(residual, variance)
         if not np.any(affected):
@@ -267,6 +288,45 @@ class _Sampler:
         self.index[chains, cause] = new
         self.total, self.spare = total + self.changes[cause, new], spare + self.added[cause, new]
         self.share, self.stress = share * self.success[cause, new], stress + self.stresses[cause, new]
+
+    def _draw_pair(self, one: int, other: int) -> None:
+        """Draw the sizes of two causes together, in all chains."""
+        chains, pair = np.arange(CHAINS), [one, other]
+        now = self.index[:, pair]
+        total, spare = self.total - self.changes[pair, now].sum(axis=1), self.spare - self.added[pair, now].sum(axis=1)
+        share, stress = (
+            self.share / self.success[pair, now].prod(axis=1),
+            self.stress - self.stresses[pair, now].sum(axis=1),
+        )
+        changes, added = (values[one][:, None] + values[other] for values in (self.changes, self.added))
+        stresses = self.stresses[one][:, None] + self.stresses[other]
+        log = self._fit(total[:, None, None] + changes, spare[:, None, None] + added, self.affected[:, None, None])
+        shares = self.success[one][:, None] * self.success[other]
+        log = log + self._either(share[:, None, None] * shares, stress[:, None, None] + stresses, chains)
+        counts = [(self.index[:, self.gap_of == self.gap_of[cause]] > 0).sum(axis=1) for cause in pair]
+        same = self.gap_of[one] == self.gap_of[other]
+        held = (now > 0).astype(int)
+        others = (
+            counts[0] - held[:, 0] - (held[:, 1] if same else 0),
+            counts[1] - held[:, 1] - (held[:, 0] if same else 0),
+        )
+        odds = [self._odds(count, self.gap_of[cause]) for count, cause in zip(others, pair, strict=True)]
+        second = self._odds(others[1] + 1, self.gap_of[other]) if same else odds[1]
+        log[:, 1:, :1] += odds[0][:, None, None]
+        log[:, :1, 1:] += odds[1][:, None, None]
+        log[:, 1:, 1:] += (odds[0] + second)[:, None, None]
+        log += self.hidden[one][:, None] + self.hidden[other]
+        flat = log.reshape(CHAINS, -1)
+        new = np.stack(
+            np.unravel_index(np.argmax(flat + self.rng.gumbel(size=flat.shape), axis=1), log.shape[1:]), axis=1
+        )
+        self.index[:, pair] = new
+        self.total = total + self.changes[pair, new].sum(axis=1)
+        self.spare = spare + self.added[pair, new].sum(axis=1)
+        self.share, self.stress = (
+            share * self.success[pair, new].prod(axis=1),
+            stress + self.stresses[pair, new].sum(axis=1),
+        )
 
     def _replace_one(self, chain: int) -> None:
         """Replace one of the causes of a chain by any other cause that does not hold."""

@@ -1,6 +1,6 @@
 """Findings: converts posterior samples to the cost, the rows and the evidence of each gap, in physical units."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,35 +95,46 @@ def _in_unit(entry: Entry, value: float) -> float:
 def _rows(places: list[int], posterior: PosteriorSamples) -> tuple[RowEstimate, ...]:
     """Estimates of the rows that probably differ, the most probable first.
 
-    A row that surely differs is estimated from the samples of its most probable cause. Otherwise samples without the
-    cause count as nominal, so that the interval includes the nominal value.
+    A row that is too low in some samples and too high in others has an interval with both. Samples in which the row
+    does not differ count as nominal, unless it surely differs.
     """
     causes, sizes = posterior.emulator.causes, posterior.explanations.sizes
-    chances: dict[tuple[str, str], float] = {}
-    strongest: dict[tuple[str, str], int] = {}
+    kinds: dict[tuple[str, str], list[list[int]]] = {}
     for key in dict.fromkeys((causes[place].row, causes[place].element) for place in places):
         mine = [place for place in places if (causes[place].row, causes[place].element) == key]
-        chances[key] = float((sizes[:, mine] > 0).any(axis=1).mean())
-        strongest[key] = max(mine, key=lambda place: float((sizes[:, place] > 0).mean()))
+        constant = [place for place in mine if causes[place].side in ("low", "high")]
+        kinds[key] = [kind for kind in (constant, [place for place in mine if place not in constant]) if kind]
+
+    def chance(kind: list[int]) -> float:
+        return float((sizes[:, kind] > 0).any(axis=1).mean())
+
+    chances = {key: chance([place for part in kind for place in part]) for key, kind in kinds.items()}
     probable = sorted((key for key in chances if chances[key] >= PROBABLE_ROW), key=lambda key: -chances[key])
     estimates = []
     for key in probable[:SHOWN_ROWS]:
-        samples = sizes[:, strongest[key]]
-        samples = samples[samples > 0] if chances[key] > SURE_ROW else samples
-        estimates.append(_estimate(causes[strongest[key]], samples, posterior.trained))
+        kind = max(kinds[key], key=chance)
+        samples = sizes[:, kind]
+        samples = samples[(samples > 0).any(axis=1)] if chances[key] > SURE_ROW else samples
+        estimates.append(_estimate([causes[place] for place in kind], samples, posterior.trained))
     return tuple(estimates)
 
 
-def _estimate(cause: Cause, sizes: np.ndarray, trained: Mapping[str, Interval]) -> RowEstimate:
-    """The estimate of a row from samples of the size of one of its causes; 0 is nominal."""
-    row = cause.parameter
-    ends, middle = np.quantile(sizes, (QUANTILES[0], QUANTILES[2])), np.median(sizes[sizes > 0])
-    values = [cause.value(float(min(size, cause.max_size))) if size > 0 else _none(cause) for size in (*ends, middle)]
-    low, high = sorted(values[:2])
+def _estimate(causes: Sequence[Cause], sizes: np.ndarray, trained: Mapping[str, Interval]) -> RowEstimate:
+    """The estimate of a row from (n, causes) samples of the sizes of causes of one kind; 0 is nominal."""
+    likely = int(np.argmax((sizes > 0).mean(axis=0)))
+    cause = causes[likely]
+    row, usual = cause.parameter, _none(cause)
+    values = np.full(len(sizes), usual)
+    for one, column in zip(causes, sizes.T, strict=True):
+        values += [one.value(float(min(size, one.max_size))) - usual if size > 0 else 0.0 for size in column]
+    if cause.side in ("low", "high"):
+        values = np.clip(values, *row.plausible)
+    low, high = np.quantile(values, (QUANTILES[0], QUANTILES[2])).tolist()
+    middle = float(np.median(values[sizes[:, likely] > 0]))
     return RowEstimate(
         row=row.name,
         unit=row.unit,
-        value=min(max(values[2], low), high),
+        value=min(max(middle, low), high),
         interval=(low, high),
         nominal=cause.nominal,
         spread=cause.side == "spread",

@@ -46,6 +46,8 @@ ENTRIES: tuple[Entry, ...] = tuple(
 NAMES = tuple(entry.name for entry in ENTRIES)
 SUCCESS = NAMES.index("success")
 RESOLUTIONS = np.array([entry.resolution for entry in ENTRIES])
+LOGARITHMIC = np.array([entry.spread or entry.about.log for entry in ENTRIES])
+"""(entries,) whether an entry is a logarithm."""
 OUTCOMES = np.array([entry.about.outcome for entry in ENTRIES])
 """(entries,) whether an entry only says that episodes fail."""
 
@@ -92,6 +94,29 @@ def paired_change(traits: np.ndarray, usual: np.ndarray) -> np.ndarray:
     return changes
 
 
+def paired_variance(traits: np.ndarray, usual: np.ndarray) -> np.ndarray:
+    """(entries,) sampling variance of `paired_change`; NaN where it is unknown."""
+    variances = summarise(traits).variances
+    for place, entry in enumerate(ENTRIES):
+        if entry.spread:
+            continue
+        both = np.isfinite(traits[:, entry.trait]) & np.isfinite(usual[:, entry.trait])
+        if both.sum() >= MIN_EPISODES:
+            change = np.subtract(*(entry.about.scaled(values[both, entry.trait]) for values in (traits, usual)))
+            variances[place] = _variance(change, entry.about.unit == SHARE)
+    return variances
+
+
+def _variance(values: np.ndarray, is_share: bool) -> float:
+    """Sampling variance of the mean of a share, or of the trimmed mean."""
+    n = len(values)
+    if is_share:
+        return float(values.var(ddof=1)) / n
+    inner = np.clip(values, *np.quantile(values, (TRIMMED, 1 - TRIMMED)))
+    # The variance of a trimmed mean is that of the clipped values, corrected for the share that was cut.
+    return float(inner.var(ddof=1)) / (n * (1 - 2 * TRIMMED) ** 2)
+
+
 def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float, float]:
     """(value, sampling variance, standard deviation between episodes) of an entry."""
     trait = entry.about
@@ -110,11 +135,8 @@ def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float, float]:
             held = (share * n + 0.5) / (n + 1)
             deviation = float(np.sqrt(held * (1 - held)))
         return share, deviation**2 / n, deviation
-    middle = _trimmed_mean(scaled)
-    inner = np.clip(scaled, *np.quantile(scaled, (TRIMMED, 1 - TRIMMED)))
-    # The variance of a trimmed mean is that of the clipped values, corrected for the share that was cut.
-    variance = float(inner.var(ddof=1)) / (n * (1 - 2 * TRIMMED) ** 2)
-    return middle, variance, float(np.sqrt(n * variance))
+    variance = _variance(scaled, is_share=False)
+    return _trimmed_mean(scaled), variance, float(np.sqrt(n * variance))
 
 
 def _trimmed_mean(values: np.ndarray) -> float:

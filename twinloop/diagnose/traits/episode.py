@@ -7,6 +7,7 @@ from functools import cached_property
 import mujoco
 import numpy as np
 
+from twinloop.diagnose.traits.load import CENTRE_M, GRAVITY_M_S2, MASS_SHARE, ArmGravity, load_n
 from twinloop.signals.delay import estimate_delay
 from twinloop.signals.pictures import Appearance, appearance
 from twinloop.twin.twin import Twin
@@ -19,6 +20,8 @@ MAX_ARM_DELAY = 9  # largest delay of an arm, in control periods
 MAX_TRACKER_DELAY = 12
 MIN_CARRIED_FRAMES = 8
 MIN_APPROACH_FRAMES = 16
+RELEASED_FRAMES = 6  # after the command to open, the object may still be in the gripper
+LOAD_FRAMES = 30  # frames with and without the object for which a load is fitted
 NAN = float("nan")
 
 
@@ -32,6 +35,7 @@ class Arm:
         self._model, self._data = twin.model, mujoco.MjData(twin.model)
         self._qpos, self._dofs, self._site = twin.arm_qpos, twin.arm_dofs, twin.tool_site
         self.joints = len(twin.arm_joints)
+        self._links = _links(twin.model, self._dofs)
         gripper = twin.robot.gripper
         self.closed, self.stroke = gripper.closed, gripper.open - gripper.closed
         self.period_s = twin.control_period_s
@@ -49,16 +53,16 @@ class Arm:
             out[row] = self._data.site_xpos[self._site]
         return out
 
-    def outside_force_n(self, position_rad: np.ndarray, effort_nm: np.ndarray) -> np.ndarray:
-        """(n, 3) force at the tool that balances the part of the torques that the arm itself does not need.
+    def unexplained(self, position_rad: np.ndarray, effort_nm: np.ndarray) -> "Unexplained":
+        """The part of the torques that the arm itself does not need, by the twin's model.
 
-        The twin's model gives the torques for weight, acceleration and damping of the arm. An error of the model
-        changes the force before and after a grasp alike.
+        The model gives the torques for weight, acceleration and damping of the arm.
         """
         velocity = _smooth_gradient(position_rad, self.period_s)
         acceleration = _smooth_gradient(velocity, self.period_s)
         model, data = self._model, self._data
-        forces, jacobian, own = np.empty((len(position_rad), 3)), np.zeros((3, model.nv)), np.zeros(model.nv)
+        rest, lever = np.empty((len(position_rad), self.joints)), np.empty((len(position_rad), 3, self.joints))
+        jacobian, own = np.zeros((3, model.nv)), np.zeros(model.nv)
         armature = model.dof_armature[self._dofs]
         data.qvel[:], data.qacc[:] = 0, 0
         # The engine computes the dynamics of one state at a time.
@@ -71,9 +75,61 @@ class Arm:
             mujoco.mj_passive(model, data)
             mujoco.mj_rne(model, data, 1, own)
             mujoco.mj_jacSite(model, data, jacobian, None, self._site)
-            rest = effort_nm[row] - (own - data.qfrc_passive)[self._dofs] - armature * acceleration[row]
-            forces[row], *_ = np.linalg.lstsq(jacobian[:, self._dofs].T, rest, rcond=0.02)
-        return forces
+            rest[row] = effort_nm[row] - (own - data.qfrc_passive)[self._dofs] - armature * acceleration[row]
+            lever[row] = jacobian[:, self._dofs]
+        return Unexplained(rest, velocity, lever)
+
+    def gravity(self, position_rad: np.ndarray) -> ArmGravity:
+        """How errors of masses and centres of mass of the links change the torques, in (n, joints) positions."""
+        model, data = self._model, self._data
+        columns = np.empty((len(position_rad), self.joints, len(self._links), 4))
+        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+        for row, joints in enumerate(position_rad):
+            data.qpos[self._qpos] = joints
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            for place, link in enumerate(self._links):
+                mujoco.mj_jac(model, data, linear, angular, data.xipos[link], link)
+                turn, axes = angular[:, self._dofs], data.xmat[link].reshape(3, 3)
+                columns[row, :, place, 0] = linear[2, self._dofs]
+                columns[row, :, place, 1:] = np.outer(turn[0], axes[1]) - np.outer(turn[1], axes[0])
+        mass = model.body_mass[self._links]
+        deviation = np.column_stack([MASS_SHARE * mass, *(CENTRE_M * mass for _ in range(3))]).ravel()
+        return ArmGravity(GRAVITY_M_S2 * columns.reshape(len(position_rad), self.joints, -1), deviation)
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """Torques that the twin's arm does not explain.
+
+    Attributes:
+        rest_nm: (n, joints) torques.
+        speed_rad_s: (n, joints) smoothed speeds.
+        lever_m: (n, 3, joints) Jacobian of the tool.
+    """
+
+    rest_nm: np.ndarray
+    speed_rad_s: np.ndarray
+    lever_m: np.ndarray
+
+    @cached_property
+    def force_n(self) -> np.ndarray:
+        """(n, 3) force at the tool that balances these torques."""
+        solve = np.linalg.pinv(self.lever_m.transpose(0, 2, 1), rcond=0.02)
+        return (solve @ self.rest_nm[:, :, None])[:, :, 0]
+
+
+def _links(model: mujoco.MjModel, dofs: np.ndarray) -> list[int]:
+    """Bodies with mass that the joints of the arm move."""
+    moved = set(model.dof_bodyid[dofs].tolist())
+    links = []
+    for body in range(1, model.nbody):
+        above = body
+        while above and above not in moved:
+            above = int(model.body_parentid[above])
+        if above and model.body_mass[body] > 0:
+            links.append(body)
+    return links
 
 
 def _smooth_gradient(values: np.ndarray, period_s: float) -> np.ndarray:
@@ -235,11 +291,31 @@ class EpisodeTrace:
         return (NAN, NAN) if delay is None else (delay.rows, delay.rms)
 
     @cached_property
-    def outside_force_n(self) -> np.ndarray | None:
-        """(n, 3) force at the tool that the arm's own weight and acceleration do not explain, in N."""
+    def unexplained(self) -> Unexplained | None:
+        """Torques that the arm's own weight and acceleration do not explain."""
         if self.effort is None or self.rows < 8:
             return None
-        return self.arm.outside_force_n(self.position, self.effort[:, : self.arm.joints])
+        return self.arm.unexplained(self.position, self.effort[:, : self.arm.joints])
+
+    @cached_property
+    def outside_force_n(self) -> np.ndarray | None:
+        """(n, 3) force at the tool that the arm's own weight and acceleration do not explain, in N."""
+        return None if self.unexplained is None else self.unexplained.force_n
+
+    @cached_property
+    def load_n(self) -> float:
+        """Upward force for the carried object; errors of the arm's own masses are fitted to the other frames."""
+        held = self.held[SETTLED_FRAMES // 2 : -SETTLED_FRAMES // 2]
+        free = np.concatenate([self.before, np.arange(self.first_opening + RELEASED_FRAMES, self.rows)])
+        if self.unexplained is None or self.effort is None or min(len(held), len(free)) < MIN_CARRIED_FRAMES:
+            return NAN
+        rows = np.concatenate([_spread_over(free), _spread_over(held)])
+        carried = np.isin(rows, self.held)
+        torques = self.unexplained
+        return load_n(
+            torques.rest_nm[rows], torques.speed_rad_s[rows], torques.lever_m[rows, 2],
+            self.arm.gravity(self.position[rows]), self.effort[rows, : self.arm.joints], carried,
+        )  # fmt: skip
 
     @cached_property
     def before(self) -> np.ndarray:
@@ -250,3 +326,8 @@ class EpisodeTrace:
     def held_tool(self) -> np.ndarray:
         """(held, 3) tool positions while the object is carried."""
         return self.arm.tool(self.position[self.held])
+
+
+def _spread_over(rows: np.ndarray) -> np.ndarray:
+    """At most `LOAD_FRAMES` of some frames, evenly spread."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), LOAD_FRAMES)).round().astype(int))]

@@ -36,11 +36,8 @@ def slip_mm(episode: EpisodeTrace) -> float:
 
 
 def weight_n(episode: EpisodeTrace) -> float:
-    """Upward force of the arm while it carries, minus that before the grasp."""
-    forces = episode.outside_force_n
-    if forces is None or len(episode.held) < 2 * ENOUGH or len(episode.before) < 2 * ENOUGH:
-        return NAN
-    return float(np.median(forces[episode.held, 2]) - np.median(forces[episode.before, 2]))
+    """Upward force of the arm for the object that it carries (`load.py`)."""
+    return episode.load_n
 
 
 def empty_load_n(episode: EpisodeTrace) -> float:

@@ -81,14 +81,15 @@ def softness_mrad_nm(episode: EpisodeTrace) -> float:
     """Tracking error per torque: the inverse gain of the position loop, from a regression with a term for speed.
 
     A servo's torque is gain × error - damping × speed, whatever the delay. So this trait tells a soft servo from a late
-    one.
+    one. The torque of a frame is that for the command of the frame before: a command is sent after the frame is read.
     """
     effort, rows = episode.effort, episode.approach
     if effort is None or rows < 12:
         return NAN
     effort, position = effort[:rows], episode.position[:rows]
     speed = np.gradient(position, episode.arm.period_s, axis=0)
-    error = episode.command[:rows, : episode.arm.joints] - position
+    command = episode.command[:, : episode.arm.joints]
+    error = np.concatenate([command[:1], command[: rows - 1]]) - position
     slopes = []
     for joint in range(episode.arm.joints):
         columns = np.column_stack([effort[:, joint], speed[:, joint], np.ones(rows)])
