@@ -3,7 +3,7 @@
 import numpy as np
 
 from twinloop.randomize.hooks import Command, OnCommand, Rows
-from twinloop.randomize.parameter import DRIVEN, Parameter
+from twinloop.randomize.parameter import ALL_ROBOTS, DRIVEN, Parameter
 from twinloop.randomize.uses import CellTruth, Picture
 
 DRIFT_MEMORY_S = 0.5
@@ -63,7 +63,7 @@ def _heat_fade(command: Command, fade_share: np.ndarray) -> None:
 ACTUATION = (
     Parameter("motor_strength_scale", "actuation", "actuation", "×", "largest torque of every arm joint",
               1.0, (0.7, 1.0), "engineering estimate: a supply up to 30 % low", (0.05, 3.0), apply=_motor_strength,
-              truth=CellTruth(0.5), picture=HURRIED, robots=DRIVEN),
+              truth=CellTruth(0.5), picture=HURRIED, robots=ALL_ROBOTS),
     Parameter("control_noise_mrad", "actuation", "actuation", "mrad", "white noise on every joint's target",
               0.0, (0.0, 2.0), "engineering estimate: about one count of 4,096 a turn, 1.53 mrad", (0.0, 200.0),
               on_command=OnCommand("setpoint", _noise), truth=CellTruth(4.0), picture=Picture("shaking"),
