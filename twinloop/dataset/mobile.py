@@ -1,11 +1,16 @@
 """Datasets of robots that move about: rollouts with the scripted expert or a policy, with rewards."""
 
 import secrets
+import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from twinloop.curate.hints import most_frequent
+from twinloop.dataset._describe import describe
 from twinloop.dataset.header import Header
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.shard import ShardDraft, write_shard
@@ -58,6 +63,22 @@ def generate_mobile(
             writer.commit(_shard(rollouts, config, robot, Path(writer.scratch("")), first, stop))
             on_shard(stop, episodes)
         return writer.finish()
+
+
+def mobile_cost(config: MobileConfig, episodes: int) -> dict[str, Any]:
+    """Time, disk space and outcomes of `episodes`, from a probe of one shard on this machine."""
+    with tempfile.TemporaryDirectory(prefix="twinloop-probe-") as folder:
+        out, begin, probe = Path(folder) / "probe", time.perf_counter(), min(SHARD_EPISODES, episodes)
+        generate_mobile(config, out, episodes=probe)
+        seconds = time.perf_counter() - begin
+        size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
+        facts = describe(out)
+    share, rejected = episodes / probe, most_frequent(facts["episodes"]["rejected"])
+    return {
+        "seconds": seconds * share, "disk_bytes": round(size * share), "frames": round(facts["frames"] * share),
+        "accepted_share": 1 - sum(rejected.values()) / probe, "rejected": rejected,
+        "failures": most_frequent(facts["failures"]),
+    }  # fmt: skip
 
 
 def local_folder(out: Path | Remote) -> Path:

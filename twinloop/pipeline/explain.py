@@ -2,14 +2,13 @@
 
 import os
 import tempfile
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from twinloop.curate.hints import hint_for, most_frequent
 from twinloop.dataset import describe
-from twinloop.dataset.mobile import SHARD_EPISODES, generate_mobile
+from twinloop.dataset.mobile import SHARD_EPISODES, mobile_cost
 from twinloop.fleet.capacity import width_of
 from twinloop.pipeline.generate import generate
 from twinloop.randomize.table import BY_NAME
@@ -67,7 +66,7 @@ def in_flight(config: RunConfig, workers: int | None = None) -> int:
 def estimate(config: RunConfig, episodes: int, workers: int | None = None) -> CostEstimate:
     """Generate a few episodes into a temporary folder and extrapolate to `episodes`."""
     if isinstance(config, MobileConfig):
-        return _estimate_mobile(config, episodes)
+        return CostEstimate(**mobile_cost(config, episodes))
     workers = workers or os.cpu_count() or 1
     with tempfile.TemporaryDirectory(prefix="twinloop-probe-") as folder:
         out = Path(folder) / "probe"
@@ -85,24 +84,4 @@ def estimate(config: RunConfig, episodes: int, workers: int | None = None) -> Co
         rejected=rejected,
         failures=failures,
         hint=hint_for(config.scene.robot, rejected, failures) if accepted_share < 0.5 else "",
-    )
-
-
-def _estimate_mobile(config: MobileConfig, episodes: int) -> CostEstimate:
-    """The same for a robot with legs or wheels, whose datasets one process makes."""
-    with tempfile.TemporaryDirectory(prefix="twinloop-probe-") as folder:
-        out, begin = Path(folder) / "probe", time.perf_counter()
-        probe = min(SHARD_EPISODES, episodes)
-        generate_mobile(config, out, episodes=probe)
-        seconds = time.perf_counter() - begin
-        size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
-        content = describe(out)
-    share, rejected = episodes / probe, most_frequent(content["episodes"]["rejected"])
-    return CostEstimate(
-        seconds=seconds * share,
-        disk_bytes=round(size * share),
-        frames=round(content["frames"] * share),
-        accepted_share=1 - sum(rejected.values()) / probe,
-        rejected=rejected,
-        failures=most_frequent(content["failures"]),
     )
