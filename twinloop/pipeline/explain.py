@@ -49,11 +49,8 @@ class CostEstimate:
 
 
 def varied(config: RunConfig) -> list[Varied]:
-    rows = []
-    for name, distribution in config.randomization.items():
-        row = BY_NAME[name]
-        rows.append(Varied(name, written_row(row, distribution), row.unit, row.gap, row.touches))
-    return rows
+    rows = [(name, BY_NAME[name], distribution) for name, distribution in config.randomization.items()]
+    return [Varied(name, written_row(row, values), row.unit, row.gap, row.touches) for name, row, values in rows]
 
 
 def in_flight(config: RunConfig, workers: int | None = None) -> int:
@@ -74,14 +71,10 @@ def estimate(config: RunConfig, episodes: int, workers: int | None = None) -> Co
         size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
         content = describe(out)
     share = episodes / probe.progress.attempted
-    accepted_share = probe.progress.accepted / probe.progress.attempted
+    accepted = probe.progress.accepted / probe.progress.attempted
     rejected, failures = most_frequent(content["episodes"]["rejected"]), most_frequent(content["failures"])
     return CostEstimate(
-        seconds=probe.progress.seconds * share / workers,
-        disk_bytes=round(size * share),
-        frames=round(probe.progress.frames * share),
-        accepted_share=accepted_share,
-        rejected=rejected,
-        failures=failures,
-        hint=hint_for(config.scene.robot, rejected, failures) if accepted_share < 0.5 else "",
-    )
+        seconds=probe.progress.seconds * share / workers, disk_bytes=round(size * share),
+        frames=round(probe.progress.frames * share), accepted_share=accepted, rejected=rejected, failures=failures,
+        hint=hint_for(config.scene.robot, rejected, failures) if accepted < 0.5 else "",
+    )  # fmt: skip
