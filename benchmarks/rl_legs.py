@@ -20,8 +20,8 @@ import torch
 import twinloop as tl
 from twinloop.curate.rates import Rate
 from twinloop.environments.legs import LegsEmbodiment
-from twinloop.environments.walk_rollout import WalkEpisodes, walk_rollout
-from twinloop.gate.walk_rollouts import policy_act
+from twinloop.environments.mobile_rollout import MobileEpisodes, mobile_rollout
+from twinloop.gate.mobile_rollouts import policy_act
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.checkpoint import load
 from twinloop.learn.reinforce.config import imitation_config, walking_config
@@ -64,14 +64,17 @@ def walked(config: WalkConfig, checkpoint: Path, *, seed: int, episodes: int, dr
     robot = LegsEmbodiment(config, width=width, seed=seed, physics=physics)
     act = policy_act(robot, candidate_of(checkpoint).load())
     begin = time.process_time()
-    parts = [walk_rollout(robot, act, first) for first in range(0, episodes, width)]
+    parts = [mobile_rollout(robot, act, first) for first in range(0, episodes, width)]
     return _figures(parts, episodes) | {"cpu_s": round(time.process_time() - begin, 1)}
 
 
-def _figures(parts: list[WalkEpisodes], episodes: int) -> dict:
-    success, failure, error, turn = (
-        np.concatenate([getattr(part, name) for part in parts])[:episodes]
-        for name in ("success", "failure", "velocity_error_m_s", "turn_error_rad_s")
+def _figures(parts: list[MobileEpisodes], episodes: int) -> dict:
+    success, failure = (
+        np.concatenate([getattr(part, name) for part in parts])[:episodes] for name in ("success", "failure")
+    )
+    error, turn = (
+        np.concatenate([part.checks[name] for part in parts])[:episodes]
+        for name in ("velocity_error_m_s", "turn_error_rad_s")
     )
     rate = Rate(int(success.sum()), len(success))
     names, counts = np.unique(failure[failure != ""].astype(str), return_counts=True)

@@ -7,9 +7,11 @@ from pathlib import Path
 from twinloop.config.reference import reference, reference_rows
 from twinloop.curate.checks import CHECKS
 from twinloop.curate.failure import DIVERGED, PUSHED, TIMEOUT
+from twinloop.dashboard.effects.driving import DRIVE_MEASURES
 from twinloop.dashboard.effects.looks import LOOKS, range_of, setting_of
 from twinloop.dashboard.effects.measures import Measure
-from twinloop.dashboard.effects.walking import WALK_MEASURES, WalkMeasure
+from twinloop.dashboard.effects.mobile_measures import MobileMeasure
+from twinloop.dashboard.effects.walking import WALK_MEASURES
 from twinloop.dataset.columns import EPISODE_COLUMNS
 from twinloop.deploy.lerobot.config_file import LerobotConfig
 from twinloop.deploy.rehearsal.effects import EFFECTS
@@ -71,8 +73,8 @@ def _effects() -> list[str]:
 
 def _effect_text(row: Parameter, look: str) -> str:
     low, high = range_of(row)
-    measure = LOOKS.get(look) or WALK_MEASURES.get(look)
-    quantity = f" Shown: {measure.label.partition(' (')[0]}." if isinstance(measure, (Measure, WalkMeasure)) else ""
+    measure = LOOKS.get(look) or (WALK_MEASURES | DRIVE_MEASURES).get(look)
+    quantity = f" Shown: {measure.label.partition(' (')[0]}." if isinstance(measure, (Measure, MobileMeasure)) else ""
     why = setting_of(row).why
     touches = (
         f"{row.touches[0].upper()}{row.touches[1:]}, from {low:g} to {high:g} {row.unit if row.unit != '1' else ''}"
@@ -168,7 +170,7 @@ def terms_table() -> str:
     weights = {name: f"{weight:g}" for name, weight in REWARDS.items()}
     for term in BUILTIN_TERMS:
         robots = ", ".join(term.robots) or "all"
-        weight = weights.get(term.name, "") if term.kind == "reward" and term.robots != ("legs",) else ""
+        weight = weights.get(term.name, "") if term.kind == "reward" and "arm" in (term.robots or ("arm",)) else ""
         meaning = term.help.replace("|", "\\|")
         lines.append(f"| `{term.name}` | {term.kind} | {robots} | {term.unit} | {weight} | {meaning} |")
     return "\n".join(lines)

@@ -8,6 +8,7 @@ import pytest
 import twinloop as tl
 from twinloop.environments.vector_env import VectorTwinEnv
 from twinloop.errors import ConfigError, UsageError
+from twinloop.run.twin import twin_of
 
 HURDLES = """\
 scene: {robot: quadruped, terrain: %s}
@@ -140,7 +141,8 @@ def test_terms_that_a_legged_robot_does_not_have_are_refused(tmp_path: Path, sec
 
 def test_commands_for_arms_refuse_a_legged_robot(config: Path):
     with pytest.raises(UsageError, match=r"quadruped has legs.*reinforce"):
-        tl.explain(config)
+        twin_of(tl.load_config(config))
+    assert "payload_kg" in {row.name for row in tl.explain(config, probe=False).rows}
 
 
 SHORT = """\
@@ -152,7 +154,7 @@ environment: {time_limit_s: 1.5}
 
 def test_the_scripted_trot_follows_its_command(tmp_path: Path):
     from twinloop.environments.legs import LegsEmbodiment
-    from twinloop.environments.walk_rollout import expert_act, walk_rollout
+    from twinloop.environments.mobile_rollout import expert_act, mobile_rollout
     from twinloop.run.walk import WalkConfig
 
     text = (
@@ -161,9 +163,9 @@ def test_the_scripted_trot_follows_its_command(tmp_path: Path):
     config = tl.load_config(written(tmp_path, text + "environment: {time_limit_s: 6}"))
     assert isinstance(config, WalkConfig)
     robot = LegsEmbodiment(config, width=2, seed=0)
-    walks = walk_rollout(robot, expert_act(robot), 0)
+    walks = mobile_rollout(robot, expert_act(robot), 0)
     assert walks.success.all()
-    assert (walks.velocity_error_m_s < 0.3).all()  # the first second is the way from standing to 0.5 m/s
+    assert (walks.checks["velocity_error_m_s"] < 0.3).all()  # the first second is the way from standing to 0.5 m/s
     moved = np.linalg.norm(robot.cell.base_position[:, :2] - robot.cell.start_xy_m, axis=1)
     np.testing.assert_allclose(moved, 3.0, atol=0.8)
 

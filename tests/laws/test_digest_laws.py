@@ -161,7 +161,7 @@ def test_every_row_and_every_distribution_decides_the_digest():
             if row.name == CLEARANCE_ROW:
                 scene = {"task": "peg_insertion"}
             if "arm" not in row.robots:
-                scene = {"robot": "quadruped"}
+                scene = {"robot": "quadruped" if "legs" in row.robots else "diff_drive"}
             if "products" in row.only_with:
                 scene = {"task": "bin_picking"}
             text = yaml.safe_dump({"scene": scene, "randomization": {row.group: {row.name: form}}})

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from twinloop.api.arguments import ConfigLike, PathOrStr, executor_named, named_config
+from twinloop.dataset.mobile import generate_mobile, local_folder
 from twinloop.dataset.progress import GenerateProgress
 from twinloop.dataset.reader import Dataset
 from twinloop.dataset.remote.address import place
-from twinloop.dataset.walking import generate_walks, local_folder
 from twinloop.fleet.executor import Executor
 from twinloop.pipeline import explain as _explain
 from twinloop.pipeline import generate as _generate
 from twinloop.run.config import RunConfig
-from twinloop.run.walk import WalkConfig
+from twinloop.run.mobile import MobileConfig
 
 
 def generate(
@@ -52,8 +52,8 @@ def generate(
     if seed is not None:
         run_config = run_config.with_seed(seed)
     target = place(str(out)) if out is not None else Path("datasets") / name
-    if isinstance(run_config, WalkConfig):
-        generate_walks(run_config, local_folder(target), episodes=episodes or run_config.rollout.episodes)
+    if isinstance(run_config, MobileConfig):
+        generate_mobile(run_config, local_folder(target), episodes=episodes or run_config.rollout.episodes)
         return Dataset.open(target)
     _generate.generate(
         run_config,

@@ -11,8 +11,9 @@ from twinloop.calibrate.patch import TwinPatch, robot_digest
 from twinloop.errors import UsageError, nearest
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.randomize.servo import PREFIX, REPLACED
-from twinloop.randomize.table import BY_NAME
+from twinloop.randomize.table import BY_NAME, rows_of_other_robots
 from twinloop.run.config import RunConfig, inapplicable_rows
+from twinloop.run.mobile import MobileConfig
 from twinloop.run.randomization import ordered_rows
 from twinloop.simulate.drives.nominal import drivable_joints
 
@@ -62,8 +63,9 @@ def refuse_unfit(config: RunConfig, patch: TwinPatch, *, name: str, config_name:
 
 
 def patched_rows(config: RunConfig, patch: TwinPatch) -> dict[str, Distribution]:
-    """The ranges of the patch, without rows that do not apply to the object of this scene."""
-    idle = inapplicable_rows(config.scene.world)
+    """The ranges of the patch, without rows that do not apply to the robot or object of this scene."""
+    mobile = isinstance(config, MobileConfig)
+    idle = rows_of_other_robots(config.morphology) if mobile else inapplicable_rows(config.scene.world)
     rows = {name: _range(name, *ends) for name, ends in patch.ranges.items() if name not in idle}
     if patch.drive is None:
         return rows
@@ -77,11 +79,11 @@ def patched_rows(config: RunConfig, patch: TwinPatch) -> dict[str, Distribution]
 
 def replaced_rows(config: RunConfig, patch: TwinPatch) -> frozenset[str]:
     """Rows of all joints that the patch replaces by values of each joint."""
+    if patch.drive is None:
+        return frozenset()
     joints = config.scene.robot.arm_joints
     return frozenset(
-        row
-        for row, quantity in REPLACED.items()
-        if patch.drive is not None and all(f"{joint}.{quantity}" in patch.fitted for joint in joints)
+        row for row, quantity in REPLACED.items() if all(f"{joint}.{quantity}" in patch.fitted for joint in joints)
     )
 
 

@@ -21,6 +21,7 @@ from twinloop.calibrate.fit_config import check_runlogs, fit_free_motion
 from twinloop.calibrate.replay import Replay
 from twinloop.calibrate.sensors.static_file import is_static
 from twinloop.calibrate.sweep import Where
+from twinloop.calibrate.wheels import calibrate_wheels
 from twinloop.cli.arguments import add_workers, count
 from twinloop.cli.films import run_films
 from twinloop.cli.progress import Progress, show_progress
@@ -28,6 +29,7 @@ from twinloop.cli.senses import run_frames, run_static
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
 from twinloop.run.config import load_config
+from twinloop.run.wheels import WheelsConfig
 
 METHODS = {"slopes": calibrate, "population": fit_by_population}
 
@@ -40,6 +42,7 @@ examples:
   twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --holdout 4   # and test on every fourth log
   twinloop calibrate examples/so101_cell.yaml --logs datasets/teleop --check       # only look at the logs
   twinloop calibrate examples/static_sensors.yaml --logs logs/at_rest --out sensors.yaml
+  twinloop calibrate examples/diff_drive.yaml --logs datasets/drive --out wheels.yaml     # wheels, odometry and lidar
   twinloop calibrate examples/kinect_scans.yaml --logs scans --out depth.yaml
   twinloop calibrate examples/cameras.yaml --frames datasets/teleop/videos --camera front --out visual.yaml
   twinloop calibrate examples/so101_cell.yaml --films datasets/teleop --camera front --out camera.yaml
@@ -134,6 +137,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if is_static(args.twin):
         return run_static(args, console)
     config = load_config(args.twin) if is_run_config(args.twin) else None
+    if isinstance(config, WheelsConfig):
+        return _run_wheels(args, config, console)
     if config is not None:
         bench, checked = check_runlogs(config, args.logs, name=str(args.twin))
     else:
@@ -178,6 +183,27 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "delay_lag": {name: asdict(model) for name, model in patch.delay_lag.items()},
         "notes": list(patch.notes),
         "holdout": held.to_json() if held is not None else None,
+    }
+
+
+def _run_wheels(args: argparse.Namespace, config: WheelsConfig, console: Console) -> dict[str, Any]:
+    """Fit wheels, odometry and lidar of a robot on wheels to a dataset with reference poses."""
+    patch = calibrate_wheels(config, args.logs, seed=args.seed)
+    patch.write(args.out)
+    table = Table(title=f"Fitted to {args.logs}", title_justify="left")
+    for heading in ("parameter", "value", "90 % interval", "unit"):
+        table.add_column(heading, justify="left" if heading in ("parameter", "unit") else "right")
+    for name, value in patch.fitted.items():
+        table.add_row(name, f"{value.value:.4g}", f"{value.low:.4g} to {value.high:.4g}", value.unit)
+    console.print(table)
+    for name, unknown in patch.unknown.items():
+        console.print(f"not determined: {name}: {unknown.reason}. It needs {unknown.reveals}.", markup=False)
+    console.print(f"patch  {args.out}", markup=False)
+    return {
+        "patch": str(args.out),
+        "fitted": {name: asdict(value) for name, value in patch.fitted.items()},
+        "unknown": {name: asdict(unknown) for name, unknown in patch.unknown.items()},
+        "randomization": {name: list(ends) for name, ends in patch.ranges.items()},
     }
 
 

@@ -25,7 +25,7 @@ from twinloop.gate.evaluation import EVALUATION
 from twinloop.learn.candidate import Candidate, candidate_of, home_config
 from twinloop.learn.chunks import ActingConfig
 from twinloop.run.config import RunConfig
-from twinloop.run.walk import WalkConfig
+from twinloop.run.mobile import MobileConfig
 from twinloop.simulate.engine import EngineConfig
 
 EXAMPLES = """\
@@ -151,8 +151,8 @@ def _film(
     acting: ActingConfig,
     engine: EngineConfig,
 ) -> dict[int, Path]:
-    if isinstance(config, WalkConfig):
-        return {}  # `twinloop generate` and `view` show episodes of legged robots
+    if isinstance(config, MobileConfig):
+        return {}  # `twinloop generate` and `view` show episodes of these robots
     failed = ours.outcomes.attempt[~ours.outcomes.success][:most].tolist()
     try:
         return film(candidate, config, failed, out, acting=acting, engine=engine)

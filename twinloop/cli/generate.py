@@ -33,7 +33,7 @@ from twinloop.dataset.shard import EPISODES
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
 from twinloop.pipeline.generate import Generated, generate
-from twinloop.run.walk import WalkConfig
+from twinloop.run.mobile import MobileConfig
 from twinloop.twin.robots import robots
 from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.tasks import tasks
@@ -155,13 +155,13 @@ def _filling(args: argparse.Namespace) -> "tuple[RunConfig, str]":
     return (config if args.seed is None else config.with_seed(args.seed)), name
 
 
-def _walks(config: WalkConfig, out: Path | Remote, args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Rollouts of a legged robot with its scripted expert."""
-    from twinloop.dataset.walking import generate_walks, local_folder
+def _mobile(config: MobileConfig, out: Path | Remote, args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Rollouts of a robot with legs or wheels, with its scripted expert."""
+    from twinloop.dataset.mobile import generate_mobile, local_folder
 
     folder, episodes = local_folder(out), args.episodes or config.rollout.episodes
     with show_progress(console, "generating") as show:
-        digest = generate_walks(
+        digest = generate_mobile(
             config, folder, episodes=episodes, on_shard=lambda done, total: show(Progress(done, total, "episodes"))
         )
     facts = describe(folder)
@@ -186,8 +186,8 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
         config = patched(config, patch, name=str(args.patch), config_name=str(args.config or "the config"))
     out = args.out or Path("datasets") / name
-    if isinstance(config, WalkConfig):
-        return _walks(config, out, args, console)
+    if isinstance(config, MobileConfig):
+        return _mobile(config, out, args, console)
     if isinstance(out, Remote):
         out = replace(out, single_writer=args.single_writer)
     drafts: list[Future[ReportDraft | None]] = []

@@ -114,17 +114,22 @@ def _settings(args: argparse.Namespace, run_config: Any) -> Any:
     from twinloop.learn.reinforce.config import (
         ReinforceConfig,
         imitation_config,
+        navigation_config,
+        navigation_imitation_config,
         sac_config,
         tuning_config,
         walking_config,
     )
     from twinloop.run.walk import WalkConfig
+    from twinloop.run.wheels import WheelsConfig
 
     base = ReinforceConfig()
+    wheels = isinstance(run_config, WheelsConfig)
     if args.parent and args.algorithm == "ppo":
-        base = walking_config() if isinstance(run_config, WalkConfig) else tuning_config()
+        walks = isinstance(run_config, WalkConfig)
+        base = walking_config() if walks else navigation_config() if wheels else tuning_config()
     if args.algorithm == "imitate":
-        base = imitation_config()
+        base = navigation_imitation_config() if wheels else imitation_config()
     if args.algorithm == "sac":
         base = sac_config()
     given = {

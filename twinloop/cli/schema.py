@@ -17,6 +17,7 @@ from twinloop.gate.rules.config import rules_schema
 from twinloop.learn.card import card_schema
 from twinloop.run.config import run_schema
 from twinloop.run.walk import walk_schema
+from twinloop.run.wheels import wheels_schema
 
 EXAMPLES = """\
 examples:
@@ -28,6 +29,7 @@ Then begin a config with:  # yaml-language-server: $schema=run.schema.json
 SCHEMAS = {
     "run": run_schema,
     "walk": walk_schema,
+    "wheels": wheels_schema,
     "rules": rules_schema,
     "cell": cell_schema,
     "robot": robot_schema,

@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--weights", type=Path, metavar="FILE", help="weights of episodes, as `twinloop value` writes them"
     )
     parser.add_argument(
-        "--inputs", metavar="NAME,...", help="observations to read (default: joints, object and goal poses)"
+        "--inputs",
+        metavar="NAME,...",
+        help="observations to read (default: joints, object and goal poses; of legs and wheels: their sensors)",
     )
     parser.add_argument(
         "--set",

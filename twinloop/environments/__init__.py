@@ -5,11 +5,13 @@
     embodiment.py          Embodiment: the part that depends on the robot
     arm.py                 ArmEmbodiment: arms, through the same Twin, Sampler, Cell, sensors and drives as datasets
     term.py, table.py      Term, and the one table of observation, reward, termination and curriculum terms
-    general_terms.py, arm_terms.py     the rows of the table
+    general_terms.py, arm_terms.py, mobile_terms.py, legs_terms.py, wheels_terms.py     the rows of the table
+    mobile.py              MobileEmbodiment: what legs.py and wheels.py share
+    mobile_rollout.py      episodes of legs and wheels, frame by frame, for datasets and evaluations
     curriculum.py          Curriculum: changes what later episodes draw
     registration.py        Gymnasium ids such as `twinloop/PickAndPlace-v0`
 
-Another kind of robot (legs, wheels) adds:
+Another kind of robot adds:
 1. a subclass of Embodiment: its features as datasets record them, `scale` for what actions mean, `draw` and `begin` for
    resets, `step`, `observe`, `succeeded`, `diverged`, and `defaults` with the names of its terms;
 2. its terms, as a tuple of Term with `robots=("legs",)`, appended to `BUILTIN` in table.py. Functions get a StepState,

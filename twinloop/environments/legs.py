@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from twinloop.environments.embodiment import ActionScale, Embodiment, TermDefaults
+from twinloop.environments.embodiment import ActionScale, TermDefaults
+from twinloop.environments.mobile import MobileEmbodiment
 from twinloop.environments.walk_commands import WalkCommands
 from twinloop.environments.walk_outcome import WalkOutcome
 from twinloop.observe.recording import Feature
@@ -29,7 +30,7 @@ REWARDS = {
 TERMINATIONS = ("collided", "slipped", "tripped", "fell", "stuck")
 
 
-class LegsEmbodiment(Embodiment):
+class LegsEmbodiment(MobileEmbodiment):
     """`width` simulations of a legged robot.
 
     Args:
@@ -40,10 +41,11 @@ class LegsEmbodiment(Embodiment):
         commands: what they are asked for.
         outcome: how the episodes go: velocity errors, falls and their names.
         acceleration_rad_s2: (width, joints) mean acceleration of the joints in the last control period.
-        scaled_draws: (width, varied) drawn values of the current episodes, from 0 to 1.
     """
 
     kind = "legs"
+    unfinished = "stuck"
+    config: WalkConfig
 
     def __init__(
         self,
@@ -79,11 +81,7 @@ class LegsEmbodiment(Embodiment):
         self.defaults = TermDefaults(
             observations=OBSERVATIONS, rewards=dict(REWARDS), terminations=TERMINATIONS, privileged=PRIVILEGED
         )
-        self.varied = config.sampler(seed=0).varied
-        ends = [config.randomization[column.partition(".")[0]].support() for column in self.varied]
-        self._low, high = np.array(ends, float).reshape(-1, 2).T
-        self._span = np.where(high > self._low, high - self._low, 1.0)
-        self.scaled_draws = np.zeros((width, len(self.varied)), np.float32)
+        self._prepare_draws()
         self.acceleration_rad_s2 = np.zeros((width, len(joints)))
         self._speed_before = np.zeros((width, len(joints)))
         self._target = np.tile(home, (width, 1))
@@ -94,7 +92,6 @@ class LegsEmbodiment(Embodiment):
         self.reseed(seed)
 
     def use_expert(self) -> None:
-        """Compute commands of the scripted expert in every control period."""
         self._expert = TrotExpert(self.twin, width=self.width)
 
     def expert_command(self) -> np.ndarray:
@@ -107,17 +104,10 @@ class LegsEmbodiment(Embodiment):
             part = slice(None) if ids is None else ids
             self._expert_rad[part] = np.clip(targets, self.scale.lowest, self.scale.highest)[part]
 
-    def use(self, features: tuple[str, ...], needs: frozenset[str]) -> None:
-        """All features and parts are always there: they cost little beside the physics."""
-
     def reseed(self, seed: int) -> None:
-        self._seed = seed
-        self._sampler = self.config.sampler(seed=seed)
+        super().reseed(seed)
         self._sensors = WalkSensors(self.twin, width=self.width, seed=seed)
         self._drive = Drive(self.cell, seed=seed)  # pyright: ignore
-
-    def draw(self, first: int, stop: int) -> Draws:
-        return self._sampler.draw(first, stop)
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self.cell.admit(ids, draws, rows, seed=self._seed)
@@ -130,8 +120,7 @@ class LegsEmbodiment(Embodiment):
         if self._expert is not None:
             self._expert.begin(ids)
             self._ask_expert(ids)
-        for place, column in enumerate(self.varied):
-            self.scaled_draws[ids, place] = (draws.values[column][rows] - self._low[place]) / self._span[place]
+        self._scale_draws(ids, draws, rows)
 
     def step(self, ids: np.ndarray | None, command: np.ndarray) -> None:
         part = slice(None) if ids is None else ids
@@ -156,9 +145,13 @@ class LegsEmbodiment(Embodiment):
             "observation.last_target": self._target[part].astype(np.float32),
         }
 
-    def base_pose(self) -> np.ndarray:
-        """(width, 7) place and orientation of the base in the world."""
+    def surrounding_poses(self) -> np.ndarray:
         return self.cell.base_pose()
+
+    @property
+    def checks(self) -> dict[str, np.ndarray]:
+        outcome = self.outcome
+        return {"velocity_error_m_s": outcome.velocity_error_m_s, "turn_error_rad_s": outcome.turn_error_rad_s}
 
     def succeeded(self) -> np.ndarray:
         """(width,) the robot is on its feet and follows its commands."""

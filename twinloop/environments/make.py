@@ -8,11 +8,15 @@ from twinloop.environments.arm import ArmEmbodiment
 from twinloop.environments.curriculum import Curriculum
 from twinloop.environments.embodiment import Embodiment
 from twinloop.environments.legs import LegsEmbodiment
+from twinloop.environments.mobile import MobileEmbodiment
 from twinloop.environments.vector_env import VectorTwinEnv
+from twinloop.environments.wheels import WheelsEmbodiment
 from twinloop.errors import UsageError
 from twinloop.run.config import RunConfig
 from twinloop.run.environment import EnvironmentConfig
+from twinloop.run.mobile import MobileConfig
 from twinloop.run.walk import WalkConfig
+from twinloop.run.wheels import WheelsConfig
 from twinloop.simulate.engine import EngineConfig
 
 MOST_ENVIRONMENTS = 65_536
@@ -34,9 +38,23 @@ class EmbodimentKind:
 
 KINDS: tuple[EmbodimentKind, ...] = (
     EmbodimentKind("legs", lambda config: isinstance(config, WalkConfig), LegsEmbodiment),
+    EmbodimentKind("wheels", lambda config: isinstance(config, WheelsConfig), WheelsEmbodiment),
     EmbodimentKind("arm", lambda _: True, ArmEmbodiment),
 )
 """The first kind that fits a config is used; arms are last and fit all configs."""
+
+
+def _kind_of(config: RunConfig) -> EmbodimentKind:
+    return next(kind for kind in KINDS if kind.fits(config))
+
+
+def mobile_embodiment(
+    config: MobileConfig, *, width: int, seed: int, engine: EngineConfig = EngineConfig()  # noqa: B008
+) -> MobileEmbodiment:  # fmt: skip
+    """The simulated robots of a config of a robot that moves about."""
+    robot = _kind_of(config).make(config, width=width, threads=1, seed=seed, engine=engine)
+    assert isinstance(robot, MobileEmbodiment)
+    return robot
 
 
 def vector_env(
@@ -60,9 +78,8 @@ def vector_env(
         raise UsageError(f"num_envs: {num_envs} was given; a number from 1 to {MOST_ENVIRONMENTS:,} was expected")
     if config.cameras:
         config = _without_cameras(config)
-    kind = next(kind for kind in KINDS if kind.fits(config))
     cores = threads or min(os.cpu_count() or 1, num_envs)
-    robot = kind.make(config, width=num_envs, threads=cores, seed=seed, engine=engine)
+    robot = _kind_of(config).make(config, width=num_envs, threads=cores, seed=seed, engine=engine)
     return VectorTwinEnv(robot, config.environment or EnvironmentConfig(), seed=seed, curriculum=curriculum)
 
 

@@ -20,6 +20,8 @@ from twinloop.simulate.engine import Backend, EngineConfig
 from twinloop.twin.tasks import tasks
 
 NAMESPACE = "twinloop"
+MOBILE_ROBOTS = {"walk": "quadruped", "go_to_goal": "diff_drive"}
+"""Task of robots that move about -> its default robot."""
 VERSION = 0
 
 
@@ -30,7 +32,7 @@ def id_of(task: str) -> str:
 
 def register_envs() -> None:
     """Register the id of every task. Gymnasium calls this through its entry point."""
-    for task in tasks():
+    for task in (*tasks(), *MOBILE_ROBOTS):
         if id_of(task) not in gymnasium.registry:
             gymnasium.register(
                 id_of(task),
@@ -48,6 +50,7 @@ def config_of_task(task: str, *, robot: str | None = None, randomization: str = 
         robot: another robot than the default one.
         randomization: the section of a config file, e.g. `realistic` or `{physics: {object_mass_kg: [0.1, 0.2]}}`.
     """
+    robot = robot or MOBILE_ROBOTS.get(task)
     named = f", robot: {robot}" if robot else ""
     text = f"scene: {{task: {task}{named}}}\nrandomization: {randomization}\n"
     return config_from_text(text, name=id_of(task), folder=Path())

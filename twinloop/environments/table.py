@@ -6,11 +6,13 @@ from twinloop.environments.arm_terms import ARM_TERMS
 from twinloop.environments.embodiment import Embodiment
 from twinloop.environments.general_terms import GENERAL_TERMS
 from twinloop.environments.legs_terms import LEGS_TERMS
+from twinloop.environments.mobile_terms import MOBILE_TERMS
 from twinloop.environments.term import Term, TermKind
+from twinloop.environments.wheels_terms import WHEELS_TERMS
 from twinloop.errors import UsageError, nearest
 from twinloop.plugins import instance_of, load_plugins
 
-BUILTIN: tuple[Term, ...] = (*GENERAL_TERMS, *ARM_TERMS, *LEGS_TERMS)
+BUILTIN: tuple[Term, ...] = (*GENERAL_TERMS, *ARM_TERMS, *MOBILE_TERMS, *LEGS_TERMS, *WHEELS_TERMS)
 
 
 @lru_cache(maxsize=1)

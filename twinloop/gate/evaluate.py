@@ -10,14 +10,14 @@ from twinloop.errors import UsageError
 from twinloop.fleet.capacity import default_workers, refuse_together, width_of
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate import Evaluation, Subject
+from twinloop.gate.mobile_rollouts import mobile_out, refuse_other_robot
 from twinloop.gate.outcomes import joined
 from twinloop.gate.rollouts import EvaluationJob, try_out
-from twinloop.gate.walk_rollouts import refuse_other_robot, walk_out
 from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.run.config import RunConfig
+from twinloop.run.mobile import MobileConfig
 from twinloop.run.twin import twin_of
-from twinloop.run.walk import WalkConfig
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
 FIRST_SEED = 1_000_000
@@ -77,8 +77,8 @@ def evaluate(
             f"Choose another, e.g. --seed {unseen_seed(candidate)}"
         )
     refuse_together(engine, executor)
-    walks = isinstance(config, WalkConfig)
-    if walks:
+    moves = isinstance(config, MobileConfig)
+    if moves:
         refuse_other_robot(candidate, config, config_name=config_name)
         task, phases = config.scene.task.instruction, (config.scene.task.name,)
     else:
@@ -93,11 +93,11 @@ def evaluate(
         folder=str(Path.cwd()),
         load=candidate.load,
         acting=acting,
-        width=1 if walks else min(width_of(config, workers, engine=engine), -(-episodes // workers)),
+        width=1 if moves else min(width_of(config, workers, engine=engine), -(-episodes // workers)),
         engine=engine,
     )
     started, parts, succeeded = time.perf_counter(), [], 0
-    for _, part in executor.run(walk_out if walks else try_out, job, ranges, workers=workers):
+    for _, part in executor.run(mobile_out if moves else try_out, job, ranges, workers=workers):
         parts.append(part)
         succeeded += int(part.success.sum())
         attempted = sum(map(len, parts))

@@ -8,6 +8,8 @@ from twinloop.dataset import STATE_FEATURES, Dataset, Header
 from twinloop.errors import DatasetError, nearest
 from twinloop.observe.instruction import INSTRUCTION, instruction_feature
 from twinloop.observe.recording import ESTIMATE, NEEDED, PREFIX, Feature
+from twinloop.twin.legs import LEGGED
+from twinloop.twin.wheels import WHEELED
 
 ACTION = "action"
 STATE = "observation.state"
@@ -158,12 +160,21 @@ def _size(feature: Feature) -> str:
 def default_inputs(datasets: Iterable[Path]) -> tuple[str, ...]:
     """Inputs of a policy for these datasets: with the instruction if one of them has more than one.
 
-    Datasets that differ only in the words for the same task, e.g. real ones, need no instruction.
+    Datasets that differ only in the words for the same task, e.g. real ones, need no instruction. Robots with legs or
+    wheels have inputs of their own: the observations of their environments.
     """
     for path in datasets:
         dataset, texts = Dataset.open(path), set[str]()
+        if dataset.header.robot in (*LEGGED, *WHEELED):
+            return _mobile_inputs(dataset.header.robot)
         for entry in dataset.entries:
             texts |= set(dataset.episodes(entry, ["task"])["task"].to_pylist())
             if len(texts) > 1:
                 return (*DEFAULT_INPUTS, INSTRUCTION)
     return DEFAULT_INPUTS
+
+
+def _mobile_inputs(robot: str) -> tuple[str, ...]:
+    from twinloop.environments import legs, wheels  # they import the physics engine, which reading a card does not need
+
+    return legs.OBSERVATIONS if robot in LEGGED else wheels.OBSERVATIONS

@@ -8,10 +8,12 @@ from typing import Any
 
 from twinloop.curate.hints import hint_for, most_frequent
 from twinloop.dataset import describe
+from twinloop.dataset.mobile import SHARD_EPISODES, mobile_cost
 from twinloop.fleet.capacity import width_of
 from twinloop.pipeline.generate import generate
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
+from twinloop.run.mobile import MobileConfig
 from twinloop.run.randomization import written_row
 
 PROBE_EPISODES = 32
@@ -47,20 +49,21 @@ class CostEstimate:
 
 
 def varied(config: RunConfig) -> list[Varied]:
-    rows = []
-    for name, distribution in config.randomization.items():
-        row = BY_NAME[name]
-        rows.append(Varied(name, written_row(row, distribution), row.unit, row.gap, row.touches))
-    return rows
+    rows = [(name, BY_NAME[name], distribution) for name, distribution in config.randomization.items()]
+    return [Varied(name, written_row(row, values), row.unit, row.gap, row.touches) for name, row, values in rows]
 
 
 def in_flight(config: RunConfig, workers: int | None = None) -> int:
+    if isinstance(config, MobileConfig):
+        return SHARD_EPISODES
     workers = workers or os.cpu_count() or 1
     return workers * width_of(config, workers)
 
 
 def estimate(config: RunConfig, episodes: int, workers: int | None = None) -> CostEstimate:
     """Generate a few episodes into a temporary folder and extrapolate to `episodes`."""
+    if isinstance(config, MobileConfig):
+        return CostEstimate(**mobile_cost(config, episodes))
     workers = workers or os.cpu_count() or 1
     with tempfile.TemporaryDirectory(prefix="twinloop-probe-") as folder:
         out = Path(folder) / "probe"
@@ -68,14 +71,10 @@ def estimate(config: RunConfig, episodes: int, workers: int | None = None) -> Co
         size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
         content = describe(out)
     share = episodes / probe.progress.attempted
-    accepted_share = probe.progress.accepted / probe.progress.attempted
+    accepted = probe.progress.accepted / probe.progress.attempted
     rejected, failures = most_frequent(content["episodes"]["rejected"]), most_frequent(content["failures"])
     return CostEstimate(
-        seconds=probe.progress.seconds * share / workers,
-        disk_bytes=round(size * share),
-        frames=round(probe.progress.frames * share),
-        accepted_share=accepted_share,
-        rejected=rejected,
-        failures=failures,
-        hint=hint_for(config.scene.robot, rejected, failures) if accepted_share < 0.5 else "",
-    )
+        seconds=probe.progress.seconds * share / workers, disk_bytes=round(size * share),
+        frames=round(probe.progress.frames * share), accepted_share=accepted, rejected=rejected, failures=failures,
+        hint=hint_for(config.scene.robot, rejected, failures) if accepted < 0.5 else "",
+    )  # fmt: skip

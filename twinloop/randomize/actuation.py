@@ -3,7 +3,7 @@
 import numpy as np
 
 from twinloop.randomize.hooks import Command, OnCommand, Rows
-from twinloop.randomize.parameter import DRIVEN, Parameter
+from twinloop.randomize.parameter import ALL_ROBOTS, DRIVEN, Parameter
 from twinloop.randomize.uses import CellTruth, Picture
 
 DRIFT_MEMORY_S = 0.5
@@ -65,7 +65,7 @@ ACTUATION = (
               1.0, (0.7, 1.0),
               "a 7.4 V servo has 0.81 of its speed at 6 V (ST3215, DFRobot SER0069), and of its torque about as much; "
               "batteries sag further (estimate)", (0.05, 3.0), apply=_motor_strength,
-              truth=CellTruth(0.5), picture=HURRIED, robots=DRIVEN),
+              truth=CellTruth(0.5), picture=HURRIED, robots=ALL_ROBOTS),
     Parameter("control_noise_mrad", "actuation", "actuation", "mrad", "white noise on every joint's target",
               0.0, (0.0, 2.0), "a count of an STS3215 is 0.088°, 1.53 mrad (SO-ARM100, issue 134)", (0.0, 200.0),
               on_command=OnCommand("setpoint", _noise), truth=CellTruth(4.0), picture=Picture("shaking"),

@@ -86,10 +86,12 @@ class OnCommand:
 Signal = Literal["observed", "tracked"]
 """All sensors of the robot, or the tracker of things."""
 Channel = Literal[
-    "position", "velocity", "effort", "wrench", "inertial", "touch", "tracker", "tracker_turn", "attitude"
-]
+    "position", "velocity", "effort", "wrench", "inertial", "touch", "tracker", "tracker_turn", "attitude", "wheel",
+    "heading", "lidar", "lidar_yaw",
+]  # fmt: skip
 """Position, velocity and effort are those of the driven joints. `inertial` is the IMU of a hand or of a free base, and
-`attitude` is a rotation vector of that base. Offsets are in SI units, except `OFFSET_UNITS`."""
+`attitude` is a rotation vector of that base. `wheel` is the turn of each wheel in a control period, `heading` that of
+the odometry, and `lidar_yaw` the direction of the lidar. Offsets are in SI units, except `OFFSET_UNITS`."""
 OFFSET_UNITS: Mapping[str, float] = {"position": 1e-3, "tracker": 1e-3}  # mrad, mm
 
 
@@ -134,7 +136,7 @@ class Readings(Protocol):
     def round(self, channel: Channel, step: float) -> None: ...
 
     def silence(self, channel: Channel, dead: np.ndarray) -> None:
-        """Make the (elements,) that are dead read 0."""
+        """Make the (elements,) or (frames, elements) that are dead read 0, and rays of a lidar the longest distance."""
         ...
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from twinloop.randomize.hooks import Command, OnCommand, Readings, Rows
-from twinloop.randomize.parameter import DRIVEN, Parameter
+from twinloop.randomize.parameter import ALL_ROBOTS, Parameter
 from twinloop.randomize.uses import CellTruth
 
 
@@ -39,22 +39,22 @@ LATENCY = (
               0.0, (0.0, 60.0),
               "17.4 to 50.2 ms from a command to the motion of a Dynamixel AX-12+ (Smith and Jivraj, 'Analysis of "
               "Robotis Dynamixel AX-12+ Actuator Latencies'); a network adds some (estimate)",
-              (0.0, 500.0), apply=_action_delay, delay_line_ms=1.0, truth=CellTruth(120.0), robots=DRIVEN),
+              (0.0, 500.0), apply=_action_delay, delay_line_ms=1.0, truth=CellTruth(120.0), robots=ALL_ROBOTS),
     Parameter("action_jitter_ms", "latency", "latency", "ms", "deviation of that delay from period to period",
               0.0, (0.0, 10.0),
               "a standard Linux kernel delays a task by 2 ms in bad cases (applied-ee.github.io, 'Real-Time "
               "Constraints on Linux'); Python and USB add more (estimate)",
               (0.0, 200.0),
               beside=("action_delay_ms",), on_command=OnCommand("bus", _action_jitter), delay_line_ms=4.0,
-              truth=CellTruth(15.0), robots=DRIVEN),
+              truth=CellTruth(15.0), robots=ALL_ROBOTS),
     Parameter("command_loss_share", "latency", "latency", "1", "share of commands that are lost; the last one holds",
               0.0, (0.0, 0.05), "engineering estimate: wireless and USB under load", (0.0, 0.9),
-              on_command=OnCommand("bus", _command_loss), truth=CellTruth(0.1), robots=DRIVEN),
+              on_command=OnCommand("bus", _command_loss), truth=CellTruth(0.1), robots=ALL_ROBOTS),
     Parameter("observation_delay_ms", "latency", "latency", "ms", "how old an observation is when it is recorded",
               0.0, (0.0, 60.0),
               "Stereolabs states 30 to 45 ms for its ZED camera at 60 frames/s, and 66 to 100 ms at 30 frames/s",
-              (0.0, 500.0), truth=CellTruth(80.0), on_reading=_observation_delay, robots=DRIVEN),
+              (0.0, 500.0), truth=CellTruth(80.0), on_reading=_observation_delay, robots=ALL_ROBOTS),
     Parameter("observation_loss_share", "latency", "latency", "1", "share of observations that repeat the one before",
               0.0, (0.0, 0.05), "engineering estimate: wireless and USB under load", (0.0, 0.9),
-              truth=CellTruth(0.1), on_reading=_observation_loss, robots=DRIVEN),
+              truth=CellTruth(0.1), on_reading=_observation_loss, robots=ALL_ROBOTS),
 )  # fmt: skip

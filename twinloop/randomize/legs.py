@@ -6,7 +6,7 @@ Rows of driven joints, commands and encoders are those of arms (`robots=DRIVEN`)
 import numpy as np
 
 from twinloop.randomize.hooks import BaseMotion, Readings, Rows
-from twinloop.randomize.parameter import Morphology, Parameter
+from twinloop.randomize.parameter import MOBILE, Morphology, Parameter
 
 LEGS: tuple[Morphology, ...] = ("legs",)
 ANGULAR = slice(3, 6)
@@ -59,17 +59,17 @@ def _velocity_noise(readings: Readings, noise_rad_s: np.ndarray) -> None:
 
 
 LEG_ROWS = (
-    Parameter("ground_friction_coefficient", "physics", "contact", "1", "friction between the feet and the ground",
+    Parameter("ground_friction_coefficient", "physics", "contact", "1", "friction of feet or wheels on the ground",
               0.8, (0.3, 1.25),
               "0.1 to 1.25 in the `g1` config of unitree_rl_gym, without its ice; rubber on concrete sticks with 0.3 "
               "wet and 1.0 dry (Boal, cited in hypertextbook.com)",
-              (0.02, 3.0), apply=_ground_friction, robots=LEGS),
+              (0.02, 3.0), apply=_ground_friction, robots=MOBILE),
     Parameter("payload_kg", "physics", "object", "kg", "mass that the base carries", 0.0, (0.0, 3.0),
               "-1 to 3 kg in the `g1` config of unitree_rl_gym; the Go2 carries up to about 8 kg", (-2.0, 20.0),
-              apply=_payload, beside=("payload_shift_cm.x", "payload_shift_cm.y"), robots=LEGS),
+              apply=_payload, beside=("payload_shift_cm.x", "payload_shift_cm.y"), robots=MOBILE),
     Parameter("payload_shift_cm", "physics", "object", "cm", "where the payload lies, from the middle of the base",
               0.0, (-5.0, 5.0), "engineering estimate: a bag that was strapped on by hand", (-30.0, 30.0), ("x", "y"),
-              needs="payload_kg", robots=LEGS),
+              needs="payload_kg", robots=MOBILE),
     Parameter("push_speed_m_s", "environment", "environment", "m/s", "change of the base's velocity by each push",
               0.0, (0.0, 0.5), "engineering estimate: a person who brushes against it; Rudin et al. 2022 train with 1",
               (0.0, 5.0), on_base=_push, beside=("push_interval_s",), robots=LEGS),

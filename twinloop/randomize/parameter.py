@@ -37,6 +37,9 @@ Morphology = Literal["arm", "legs", "wheels"]
 """What a robot moves with. A row acts on robots of the kinds that it names."""
 DRIVEN: tuple[Morphology, ...] = ("arm", "legs")
 """Robots with position-controlled joints."""
+MOBILE: tuple[Morphology, ...] = ("legs", "wheels")
+"""Robots with a free base."""
+ALL_ROBOTS: tuple[Morphology, ...] = get_args(Morphology)
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,12 @@ from twinloop.randomize.servo import SERVO
 from twinloop.randomize.surroundings import SURROUNDINGS
 from twinloop.randomize.touch import TOUCH
 from twinloop.randomize.visual import VISUAL
+from twinloop.randomize.wheels import WHEEL_ROWS
 
 BUILTIN: tuple[Parameter, ...] = (
     *VISUAL, *PHYSICS, *ACTUATION, *LATENCY, *SENSING, *HUMAN, *ENVIRONMENT, *APPEARANCE,
     *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS, *DISTURBANCE, *SCENE, *SERVO, *LEG_ROWS,
+    *WHEEL_ROWS,
 )  # fmt: skip
 PLUGINS: tuple[Parameter, ...] = tuple(
     load_plugins(

@@ -40,6 +40,7 @@ from twinloop.twin.robot_drive import RobotDrive
 from twinloop.twin.robots import robots
 from twinloop.twin.task import Task
 from twinloop.twin.tasks import tasks
+from twinloop.twin.wheels import WHEELED
 
 T = TypeVar("T")
 
@@ -290,6 +291,10 @@ def _read(root: Section) -> RunConfig:
         from twinloop.run.walk import read_walk
 
         return read_walk(root)
+    if "robot" in about and about.raw("robot") in WHEELED:
+        from twinloop.run.wheels import read_wheels
+
+        return read_wheels(root)
     if "robot" in about and "robots" in about:
         raise about.error("robots", "is given beside `robot`; one of the two was expected")
     scene = read_record(SceneConfig, about)

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 
 from twinloop.dashboard.effects.chart import chart
+from twinloop.dashboard.effects.driving import DRIVE_MEASURES, DRIVE_PERIOD_S, drive_curves
 from twinloop.dashboard.effects.looks import LOOKS, Sentences, looks_of, measures_of, range_of, setting_of
 from twinloop.dashboard.effects.measures import CLEAR, Measure, curves, difference, largest
 from twinloop.dashboard.effects.strips import Strip, StripRenderer
@@ -34,7 +35,7 @@ class EffectPicture:
 def picture_of(row: Parameter, studio: StripRenderer) -> EffectPicture:
     """The first of its looks that shows a clear difference; else, of all measures, the one that it changes most."""
     if "arm" not in row.robots:
-        return _walking(row)
+        return _moving(row)
     setting = setting_of(row)
 
     # Simulated when they are first asked for: most rows need only one of the two.
@@ -85,17 +86,21 @@ def _curves(effect: RowEffect, name: str, measure: Measure) -> EffectPicture:
     return EffectPicture(row, name, difference(effect, measure), ".svg", drawn.encode())
 
 
-def _walking(row: Parameter) -> EffectPicture:
-    """What the row changes most while the quadruped marches on the spot."""
+def _moving(row: Parameter) -> EffectPicture:
+    """What the row changes most while a quadruped marches on the spot, or while a robot on wheels drives in a curve."""
     low, nominal, high = _three(row)
-    name, (low_line, nominal_line, high_line), clearness = walk_curves(row, (low, nominal, high))
+    legs = "legs" in row.robots
+    curves_of, measures, period_s = (
+        (walk_curves, WALK_MEASURES, PERIOD_S) if legs else (drive_curves, DRIVE_MEASURES, DRIVE_PERIOD_S)
+    )
+    name, (low_line, nominal_line, high_line), clearness = curves_of(row, (low, nominal, high))
     lines = {"low": (_text(low, row), low_line), "nominal": (f"{_text(nominal, row)} (nominal)", nominal_line),
              "high": (_text(high, row), high_line)}  # fmt: skip
     if nominal in (low, high):
         del lines["low" if nominal == low else "high"]
-    label = WALK_MEASURES[name].label
+    label = measures[name].label
     alt_text = f"{label} over time, {row.name} from {number(low)} to {number(high)} {row.unit}"
-    return EffectPicture(row, name, clearness, ".svg", chart(lines, PERIOD_S, label, alt_text).encode())
+    return EffectPicture(row, name, clearness, ".svg", chart(lines, period_s, label, alt_text).encode())
 
 
 def _strip(effect: RowEffect, name: str, strip: Strip, studio: StripRenderer) -> EffectPicture:

@@ -1,4 +1,4 @@
-"""The cell in 3-D: bodies, recorded poses, trails and the object's box."""
+"""The cell in 3-D: bodies, recorded poses, trails, the object's box and the echoes of a lidar."""
 
 import mujoco
 import numpy as np
@@ -15,6 +15,8 @@ TRAIL_M = 0.002
 COLOURS = {"object": (240, 90, 40), "tool": (70, 130, 220), "robot": (70, 130, 220), "goal": (40, 170, 90),
            "target": (40, 170, 90)}  # fmt: skip
 OTHER = (150, 120, 90)
+LIDAR, LIDAR_Z_M, ECHO_M = "observation.lidar", 0.11, 0.03
+"""Feature of a lidar, height of its plane above the base's frame, and size of its points."""
 
 
 def log_space(log: RerunLog, viewed: StoredEpisode) -> None:
@@ -23,6 +25,8 @@ def log_space(log: RerunLog, viewed: StoredEpisode) -> None:
         _bodies(log, viewed.poses)
         if mujoco.mj_name2id(viewed.poses.model, mujoco.mjtObj.mjOBJ_BODY, "object") >= 0:
             _object_box(log, viewed.poses)
+        if LIDAR in viewed.frames:
+            _echoes(log, viewed, viewed.poses)
     things = viewed.things()
     if viewed.poses is not None and "base" not in things:
         things["tool"] = _seven(viewed.poses.tool_to_world)
@@ -63,6 +67,18 @@ def _object_box(log: RerunLog, poses: BodyPoses) -> None:
     place(log, f"{WORLD}/box/object", poses.position_m[:, body], poses.quaternion[:, body])
     box = rr.Boxes3D(mins=[low], sizes=[high - low], colors=[COLOURS["object"]], labels=["object"], show_labels=False)
     log.static(f"{WORLD}/box/object", box)
+
+
+def _echoes(log: RerunLog, viewed: StoredEpisode, poses: BodyPoses) -> None:
+    """Points where the rays of a lidar ended, in the plane of the lidar. Rays without an echo have none."""
+    ranges = np.asarray(viewed.frames[LIDAR], float)
+    angles = 2 * np.pi * np.arange(ranges.shape[1]) / ranges.shape[1]
+    flat = np.stack([ranges * np.cos(angles), ranges * np.sin(angles), 0 * ranges + LIDAR_Z_M], axis=-1)
+    world = np.einsum("fij,frj->fri", poses.tool_to_world[:, :3, :3], flat) + poses.tool_to_world[:, None, :3, 3]
+    echoed = ranges < ranges.max()
+    columns = rr.Points3D.columns(positions=world[echoed])
+    log.columns(f"{WORLD}/lidar", columns.partition(echoed.sum(axis=1)))
+    log.static(f"{WORLD}/lidar", rr.Points3D.from_fields(radii=ECHO_M, colors=[COLOURS["goal"]]))
 
 
 def place(log: RerunLog, path: str, position_m: np.ndarray, quaternion: np.ndarray) -> None:

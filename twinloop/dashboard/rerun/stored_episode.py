@@ -13,9 +13,11 @@ from twinloop.errors import DatasetError, UsageError
 from twinloop.observe.poses import BodyPoses, draws_of, poses_of
 from twinloop.observe.recording import Feature
 from twinloop.observe.walk_poses import walk_poses
+from twinloop.observe.wheel_poses import wheel_poses
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
 from twinloop.run.walk import WalkConfig, walk_twin_of
+from twinloop.run.wheels import WheelsConfig, wheel_twin_of
 from twinloop.twin.objects import OBJECTS
 
 CLEAN = "clean."
@@ -95,6 +97,11 @@ def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: 
             return StoredEpisode(dataset, index, attempt, frames, row, config, None, "no joint positions are stored")
         if isinstance(config, WalkConfig):
             poses = walk_poses(walk_twin_of(config), state, environment)
+        elif isinstance(config, WheelsConfig):
+            poses = wheel_poses(
+                wheel_twin_of(config), draws_of(attempt, viewed.drawn), state, environment,
+                seed=dataset.header.run_seed, fixed=config.scene.fixed,
+            )  # fmt: skip
         else:
             poses = poses_of(twin_of(config), draws_of(attempt, viewed.drawn), state, environment)
     except (UsageError, DatasetError) as error:

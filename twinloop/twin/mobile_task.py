@@ -1,10 +1,10 @@
-"""WalkTask: follow velocity commands without falling."""
+"""MobileTask: what a robot that moves about is asked to do."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class WalkTask:
+class MobileTask:
     """A task of robots that move over the ground.
 
     Attributes:
@@ -17,5 +17,7 @@ class WalkTask:
     instruction: str
 
 
-WALK = WalkTask("walk", 20.0, "follow the commanded velocity")
+WALK = MobileTask("walk", 20.0, "follow the commanded velocity")
+GO_TO_GOAL = MobileTask("go_to_goal", 40.0, "go to the goal without touching anything")
 WALK_TASKS = {WALK.name: WALK}
+NAVIGATION_TASKS = {GO_TO_GOAL.name: GO_TO_GOAL}

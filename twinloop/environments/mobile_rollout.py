@@ -1,11 +1,12 @@
-"""walk_rollout: episodes of a legged robot with a policy or the scripted expert, frame by frame."""
+"""mobile_rollout: episodes of a robot that moves about, with a policy or the scripted expert, frame by frame."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from twinloop.environments.legs import LegsEmbodiment
+from twinloop.curate.verdict import ACCEPTED, TASK_FAILED
+from twinloop.environments.mobile import MobileEmbodiment
 from twinloop.environments.table import chosen_terms
 from twinloop.environments.term import StepState
 from twinloop.observe.recording import Feature, Recording
@@ -13,20 +14,19 @@ from twinloop.randomize.draw import Draws
 
 Act = Callable[[Mapping[str, np.ndarray], int], np.ndarray]
 """(sensor values of all slots, control period) -> (width, a) commands."""
-DIVERGED, STUCK = "diverged", "stuck"
-BASE = "observation.environment_state"
-BASE_NAMES = tuple(f"base.{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz"))
+DIVERGED = "diverged"
 
 
 @dataclass(frozen=True)
-class WalkEpisodes:
-    """Episodes of a legged robot.
+class MobileEpisodes:
+    """Episodes of a robot that moves about.
 
     Attributes:
-        lengths: (n,) control periods.
-        success: (n,) on its feet until the time limit.
+        lengths: (n,) control periods; 0 for an episode that cannot succeed and was not simulated.
+        success: (n,) bool.
         failure: (n,) name of the end; "" for a success.
-        velocity_error_m_s, turn_error_rad_s: (n,) mean errors.
+        simulated: (n,) bool.
+        checks: name -> (n,) figures of the embodiment.
         recording: frames of all episodes; None if they were not recorded.
     """
 
@@ -34,16 +34,16 @@ class WalkEpisodes:
     lengths: np.ndarray
     success: np.ndarray
     failure: np.ndarray
-    velocity_error_m_s: np.ndarray
-    turn_error_rad_s: np.ndarray
+    simulated: np.ndarray
+    checks: dict[str, np.ndarray] = field(default_factory=dict)
     recording: Recording | None = None
 
 
-def walk_features(robot: LegsEmbodiment) -> tuple[Feature, ...]:
-    """Features of a dataset of walking."""
+def mobile_features(robot: MobileEmbodiment) -> tuple[Feature, ...]:
+    """Features of a dataset."""
     return (
         *robot.features,
-        Feature(BASE, "float32", (7,), BASE_NAMES, "m; quaternion; world frame"),
+        robot.surroundings,
         robot.action,
         Feature("next.reward", "float32", (1,)),
         Feature("next.done", "bool", (1,)),
@@ -51,7 +51,7 @@ def walk_features(robot: LegsEmbodiment) -> tuple[Feature, ...]:
     )
 
 
-def walk_rollout(robot: LegsEmbodiment, act: Act, first: int, *, record: bool = False) -> WalkEpisodes:
+def mobile_rollout(robot: MobileEmbodiment, act: Act, first: int, *, record: bool = False) -> MobileEpisodes:
     """Simulate episodes [first, first + width) of the robot's seed."""
     width, ids = robot.width, np.arange(robot.width)
     environment, defaults = robot.config.environment, robot.defaults
@@ -65,43 +65,51 @@ def walk_rollout(robot: LegsEmbodiment, act: Act, first: int, *, record: bool = 
     longest = robot.longest_ticks if limit_s is None else round(limit_s * robot.rate_hz)
     draws = robot.draw(first, first + width)
     robot.begin(ids, draws, ids)
-    failure, lengths, errors = np.full(width, "", object), np.zeros(width, int), np.zeros((width, 2))
+    failure = robot.impossible().astype(object)
+    simulated = failure == ""
+    over, success, lengths = ~simulated, np.zeros(width, bool), np.zeros(width, int)
+    checks = {name: values.copy() for name, values in robot.checks.items()}
     tape: list[dict[str, np.ndarray]] = []
     action = previous = np.zeros((width, robot.action.shape[0]))
     for tick in range(longest):
-        active = np.flatnonzero(failure == "")
+        active = np.flatnonzero(~over)
         if not len(active):
             break
         seen = robot.observe(None)
         command = np.clip(act(seen, tick), robot.scale.lowest, robot.scale.highest)
-        base = robot.base_pose() if record else None
+        poses = robot.surrounding_poses() if record else None
         robot.step(active if len(active) < width else None, command)
         lengths[active] += 1
         previous, action = action, (command - robot.scale.centre) / robot.scale.span
         step = StepState(robot, action, previous, lengths, longest)
-        errors[active] = np.column_stack([robot.outcome.velocity_error_m_s, robot.outcome.turn_error_rad_s])[active]
+        for name, values in robot.checks.items():
+            checks[name][active] = values[active]
         for term in reversed(ends):
             failure[active[term.function(step)[active]]] = term.name
         failure[active[robot.diverged(lengths)[active]]] = DIVERGED
-        if base is not None:
+        ended = active[(failure[active] != "") | (lengths[active] >= longest)]
+        success[ended] = robot.succeeded()[ended] & (failure[ended] != DIVERGED)
+        failure[ended] = np.where(success[ended], "", np.where(failure[ended] == "", robot.unfinished, failure[ended]))
+        over[ended] = True
+        if poses is not None:
             total = sum((weights[term.name] * term.function(step) for term in rewards), np.zeros(width))
-            over = (failure != "") | (lengths >= longest)
             tape.append({
-                **seen, BASE: base, "action": command, "next.reward": total, "next.done": over,
-                "next.success": over & (failure == ""),
+                **seen, robot.surroundings.name: poses, "action": command, "next.reward": total,
+                "next.done": over.copy(), "next.success": success.copy(),
             })  # fmt: skip
-    success = (failure == "") & robot.succeeded()
-    failure[(failure == "") & ~success] = STUCK
     recording = _recording(robot, draws, lengths, tape) if record else None
-    return WalkEpisodes(draws, lengths, success, failure, errors[:, 0], errors[:, 1], recording)
+    return MobileEpisodes(draws, lengths, success, failure, simulated, checks, recording)
 
 
 def _recording(
-    robot: LegsEmbodiment, draws: Draws, lengths: np.ndarray, tape: list[dict[str, np.ndarray]]
+    robot: MobileEmbodiment, draws: Draws, lengths: np.ndarray, tape: list[dict[str, np.ndarray]]
 ) -> Recording:
-    features = walk_features(robot)
+    features = mobile_features(robot)
     frames = {}
     for feature in features:
+        if not tape:
+            frames[feature.name] = np.zeros((0, *feature.shape), feature.dtype)
+            continue
         # (ticks, width, ...) -> one episode after the other.
         values = np.array([frame[feature.name] for frame in tape])
         rows = np.concatenate([values[:length, slot] for slot, length in enumerate(lengths)])
@@ -112,7 +120,14 @@ def _recording(
     )  # fmt: skip
 
 
-def expert_act(robot: LegsEmbodiment) -> Act:
+def verdicts(rollouts: MobileEpisodes) -> np.ndarray:
+    """(n,) verdict of each episode. One that was not simulated has the reason as verdict."""
+    failure = rollouts.failure
+    named = np.where((failure == DIVERGED) | ~rollouts.simulated, failure, TASK_FAILED)
+    return np.where(rollouts.success, ACCEPTED, named)
+
+
+def expert_act(robot: MobileEmbodiment) -> Act:
     """Commands of the scripted expert."""
     robot.use_expert()
     return lambda _seen, _tick: robot.expert_command().copy()

@@ -1,4 +1,4 @@
-"""The work of one worker of an evaluation of a legged robot: ranges of episodes in, their outcomes out.
+"""The work of one worker of an evaluation of a robot that moves about: ranges of episodes in, their outcomes out.
 
 Episode i of a seed is that of an environment with this seed: the same draws, commands, physics and sensor values.
 """
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.curate.verdict import ACCEPTED, TASK_FAILED
-from twinloop.environments.legs import LegsEmbodiment
-from twinloop.environments.walk_rollout import DIVERGED, Act, walk_rollout
+from twinloop.environments.make import mobile_embodiment
+from twinloop.environments.mobile import MobileEmbodiment
+from twinloop.environments.mobile_rollout import DIVERGED, Act, mobile_rollout, verdicts
 from twinloop.errors import CheckpointError
 from twinloop.gate.outcomes import Outcomes
 from twinloop.gate.rollouts import EvaluationJob
@@ -20,47 +20,44 @@ from twinloop.learn.runtime import PolicyRuntime
 from twinloop.learn.space import table_of
 from twinloop.randomize.draw import EpisodeRange
 from twinloop.run.config import config_from_text
-from twinloop.run.walk import WalkConfig
+from twinloop.run.mobile import MobileConfig
 
 WIDTH = 16
 """Episodes that are simulated together. It is constant, so that no episode depends on the size of a range."""
 
 
-def walk_out(trial: EvaluationJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, Outcomes]]:
+def mobile_out(trial: EvaluationJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, Outcomes]]:
     config = config_from_text(trial.config_yaml, name="config.yaml", folder=Path(trial.folder))
-    assert isinstance(config, WalkConfig)
-    robot = LegsEmbodiment(config, width=WIDTH, seed=config.rollout.seed, engine=trial.engine)
+    assert isinstance(config, MobileConfig)
+    robot = mobile_embodiment(config, width=WIDTH, seed=config.rollout.seed, engine=trial.engine)
     runtime = trial.load()
     for first, stop in ranges:
-        parts = [walked(robot, runtime, start).take(np.arange(min(WIDTH, stop - start)))
+        parts = [rolled_out(robot, runtime, start).take(np.arange(min(WIDTH, stop - start)))
                  for start in range(first, stop, WIDTH)]  # fmt: skip
         for part in parts:
             yield (int(part.attempt[0]), int(part.attempt[-1]) + 1), part
 
 
-def walked(robot: LegsEmbodiment, runtime: PolicyRuntime, first: int) -> Outcomes:
+def rolled_out(robot: MobileEmbodiment, runtime: PolicyRuntime, first: int) -> Outcomes:
     """The outcomes of episodes [first, first + width) with a policy."""
-    episodes = walk_rollout(robot, policy_act(robot, runtime), first)
+    episodes = mobile_rollout(robot, policy_act(robot, runtime), first)
     draws, success, failure = episodes.draws, episodes.success, episodes.failure
     seconds = episodes.lengths / robot.rate_hz
-    verdict = np.where(success, ACCEPTED, np.where(failure == DIVERGED, DIVERGED, TASK_FAILED))
     return Outcomes(
         phases=(robot.config.scene.task.name,),
         attempt=draws.attempts.astype(np.int64),
         success=success,
         completed=success.astype(int),
-        verdict=verdict.astype(object),
-        failure=np.where(failure == DIVERGED, "", failure).astype(object),
+        verdict=verdicts(episodes).astype(object),
+        failure=np.where((failure == DIVERGED) | ~episodes.simulated, "", failure).astype(object),
         duration_s=seconds,
         completion_s=np.where(success, seconds, np.nan),
         draws={column: draws.values[column] for column in draws.varied},
-        checks={
-            "velocity_error_m_s": episodes.velocity_error_m_s, "turn_error_rad_s": episodes.turn_error_rad_s
-        },
-    )  # fmt: skip
+        checks=episodes.checks,
+    )
 
 
-def policy_act(robot: LegsEmbodiment, runtime: PolicyRuntime) -> Act:
+def policy_act(robot: MobileEmbodiment, runtime: PolicyRuntime) -> Act:
     """Commands of a policy, which computes a new action chunk when the last one is used up."""
     shape = (robot.width, runtime.horizon, robot.action.shape[0])
     chunk = np.zeros(shape)
@@ -76,9 +73,9 @@ def policy_act(robot: LegsEmbodiment, runtime: PolicyRuntime) -> Act:
     return act
 
 
-def refuse_other_robot(candidate: Candidate, config: WalkConfig, *, config_name: str) -> None:
+def refuse_other_robot(candidate: Candidate, config: MobileConfig, *, config_name: str) -> None:
     """Raise CheckpointError if the policy was trained for another robot, rate or set of sensors."""
-    robot = LegsEmbodiment(config, width=1, seed=0)
+    robot = mobile_embodiment(config, width=1, seed=0)
     features = {feature.name: feature for feature in robot.features}
     space = replace(
         candidate.space, robot=robot.robot, rate_hz=robot.rate_hz, action=robot.action,

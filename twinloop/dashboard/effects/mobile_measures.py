@@ -1,0 +1,55 @@
+"""MobileMeasure: what a picture of a row shows of a robot that moves about, and the choice of the clearest one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.randomize.draw import Draws, Sampler
+from twinloop.randomize.parameter import Parameter
+from twinloop.randomize.table import BY_NAME
+
+Channels = dict[str, np.ndarray]
+"""Name -> (frames, ...) of one episode."""
+Three = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class MobileMeasure:
+    """label: what it is, with its unit. least: the smallest difference that counts. of: channels of one robot."""
+
+    label: str
+    least: float
+    of: Callable[[Channels], np.ndarray]
+
+
+def length(values: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.square(values).sum(axis=-1))
+
+
+def clearest(measures: Mapping[str, MobileMeasure], tapes: list[Channels]) -> tuple[str, Three, float]:
+    """(name of the measure that changes most, its curve for each of three values, how clear the difference is)."""
+    lines = {name: [measure.of(tape) for tape in tapes] for name, measure in measures.items()}
+    apart = {name: np.abs(curves[0] - curves[2]) / measures[name].least for name, curves in lines.items()}
+    name = max(apart, key=lambda measure: float(np.mean(apart[measure])))
+    low, nominal, high = lines[name]
+    return name, (low, nominal, high), float(apart[name].max())
+
+
+def draws_of_values(row: Parameter, values: tuple[float, ...], given: Mapping[str, float]) -> Draws:
+    """One episode for each value of a row. All are attempt 0 and share its noise, so that only the row differs.
+
+    Args:
+        given: row -> value of other rows.
+    """
+    count = len(values)
+    columns = {column: np.repeat(array, count) for column, array in Sampler({}, seed=0).draw(0, 1).values.items()}
+    columns |= {column: np.full(count, given[name]) for name in given for column in BY_NAME[name].columns}
+    columns |= {column: np.array(values, float) for column in row.columns}
+    varied = tuple(column for column in columns if column.partition(".")[0] in {row.name, *given})
+    return Draws(np.zeros(count, int), columns, varied)
+
+
+def tapes_of(frames: list[Channels], count: int) -> list[Channels]:
+    """Channels of each of `count` episodes from those of all of them in each frame."""
+    return [{name: np.array([frame[name][k] for frame in frames]) for name in frames[0]} for k in range(count)]

@@ -1,0 +1,71 @@
+"""MobileEmbodiment: what environments of legged robots and of robots on wheels share."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from twinloop.environments.embodiment import Embodiment
+from twinloop.observe.recording import Feature
+from twinloop.randomize.draw import Draws
+from twinloop.run.mobile import MobileConfig
+
+BASE = "observation.environment_state"
+BASE_NAMES = tuple(f"base.{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz"))
+
+
+class MobileEmbodiment(Embodiment):
+    """`width` simulations of a robot that moves about.
+
+    Attributes:
+        config: of the run.
+        surroundings: true poses that datasets record beside the sensors.
+        unfinished: name of the failure of an episode that reaches the time limit without success.
+        checks: name -> (width,) figures of the present episodes, which datasets and evaluations keep.
+        scaled_draws: (width, varied) drawn values of the current episodes, from 0 to 1.
+    """
+
+    config: MobileConfig
+    surroundings: Feature = Feature(BASE, "float32", (7,), BASE_NAMES, "m; quaternion; world frame")
+    unfinished: str
+
+    def _prepare_draws(self) -> None:
+        """Set up `varied` and `scaled_draws`."""
+        self.varied = self.config.sampler(seed=0).varied
+        ends = [self.config.randomization[column.partition(".")[0]].support() for column in self.varied]
+        self._low, high = np.array(ends, float).reshape(-1, 2).T
+        self._span = np.where(high > self._low, high - self._low, 1.0)
+        self.scaled_draws = np.zeros((self.width, len(self.varied)), np.float32)
+
+    def _scale_draws(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
+        for place, column in enumerate(self.varied):
+            self.scaled_draws[ids, place] = (draws.values[column][rows] - self._low[place]) / self._span[place]
+
+    def draw(self, first: int, stop: int) -> Draws:
+        return self._sampler.draw(first, stop)
+
+    def reseed(self, seed: int) -> None:
+        self._seed = seed
+        self._sampler = self.config.sampler(seed=seed)
+
+    def use(self, features: tuple[str, ...], needs: frozenset[str]) -> None:
+        """All features and parts are always there: they cost little beside the physics."""
+
+    @abstractmethod
+    def use_expert(self) -> None:
+        """Compute commands of the scripted expert in every control period."""
+
+    @abstractmethod
+    def expert_command(self) -> np.ndarray:
+        """(width, a) commands of the scripted expert."""
+
+    @abstractmethod
+    def surrounding_poses(self) -> np.ndarray:
+        """(width, elements) of the feature `surroundings`."""
+
+    @property
+    @abstractmethod
+    def checks(self) -> dict[str, np.ndarray]: ...
+
+    def impossible(self) -> np.ndarray:
+        """(width,) name of the reason why an episode cannot succeed whatever the robot does; "" where it can."""
+        return np.full(self.width, "", object)
