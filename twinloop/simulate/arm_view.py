@@ -46,7 +46,7 @@ class ArmView:
 
     @property
     def arm_effort_nm(self) -> np.ndarray:
-        return self._cell.arm_effort_nm[:, self._index.columns]
+        return self._scene.arm_effort_nm[:, self._index.columns]
 
     @property
     def finger_force_n(self) -> np.ndarray:
