@@ -15,7 +15,7 @@ from twinloop.simulate.navigator import Navigator
 from twinloop.simulate.wheel_cell import WheelCell
 from twinloop.twin.wheels.floor_plan import MOST_PEOPLE
 
-OBSERVATIONS = ("observation.lidar", "observation.goal", "observation.speed", "observation.last_target")
+OBSERVATIONS = ("observation.nearness", "observation.goal", "observation.speed", "observation.last_target")
 PRIVILEGED = ("goal_place", "people", "drawn")
 REWARDS = {"way_gain": 1.0, "reached": 5.0, "touched": -15.0, "near": -0.1, "turning": -0.003, "alive": -0.01}
 TERMINATIONS = ("no_path", "arrived", "collided", "stuck")
@@ -56,14 +56,15 @@ class WheelsEmbodiment(MobileEmbodiment):
         self.cell = WheelCell(twin, width=width, engine=steps, fixed=config.scene.fixed)
         self.robot, self.instruction = twin.robot.name, config.scene.task.instruction
         self.rate_hz, self.longest_ticks = float(twin.control_hz), twin.longest_ticks
-        motion = ("forward", "turn")
+        motion, rays = ("forward", "turn"), tuple(f"ray{n}" for n in range(twin.rays))
         self.action = Feature("action", "float32", (2,), motion, "m/s; rad/s")
         self.features = (
             Feature("observation.state", "float32", (2,), twin.robot.joints, "rad"),
             Feature("observation.speed", "float32", (2,), motion, "m/s; rad/s"),
             Feature("observation.odometry", "float32", (3,), ("x", "y", "yaw"), "m; rad; from the start"),
             Feature("observation.goal", "float32", (3,), ("distance", "cos", "sin"), "m; by odometry"),
-            Feature("observation.lidar", "float32", (twin.rays,), tuple(f"ray{n}" for n in range(twin.rays)), "m"),
+            Feature("observation.lidar", "float32", (twin.rays,), rays, "m"),
+            Feature("observation.nearness", "float32", (twin.rays,), rays, "1/m"),
             Feature("observation.last_target", "float32", (2,), motion, "m/s; rad/s"),
         )  # fmt: skip
         fastest, turn = twin.robot.top_speed_m_s, twin.robot.top_turn_rad_s
@@ -117,6 +118,8 @@ class WheelsEmbodiment(MobileEmbodiment):
             "observation.odometry": seen["odometry"],
             "observation.goal": seen["goal"],
             "observation.lidar": seen["lidar"],
+            # One over the distance: centimetres beside an obstacle matter, and metres away from it do not.
+            "observation.nearness": 1 / seen["lidar"],
             "observation.last_target": self._target[part],
         }
         return {name: value.astype(np.float32) for name, value in values.items()}

@@ -21,7 +21,7 @@ TURN_GAIN = 2.2
 SHARES = np.array([1.0, 0.75, 0.5, 0.25, 0.0])
 TURNS_RAD_S = np.array([0.0, 0.4, -0.4, 0.9, -0.9, 1.6, -1.6])
 TIMES_S = np.array([0.2, 0.4, 0.6, 0.9, 1.2])
-GAP_M, PERSON_GAP_M, WAITING_GAP_M = 0.05, 0.2, 0.08
+GAP_M, PERSON_GAP_M, WAITING_GAP_M = 0.07, 0.25, 0.12
 """Least gaps to obstacles, to people who walk and to people who stand, in the predicted time."""
 FACING, WANTED = 0.2, 10.0
 """Worth of facing the point at the end of the predicted time, in m/rad, and of the wanted command, in m."""
