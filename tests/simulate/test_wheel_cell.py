@@ -143,7 +143,6 @@ def person_before(gap_m: float, yield_m: float) -> PeopleWalk:
     ways[0] = [[gap_m + 0.45, 0.0], [-3.0, 0.0]]
     plan = FloorPlan(np.ones(2), np.zeros((1, 5)), np.zeros(3), np.zeros(2), ways, np.zeros(MOST_PEOPLE))
     people.begin(0, plan, speed_m_s=1.0, yield_m=yield_m)
-    people._sign[0, 0] = 1.0
     people.step(None, np.zeros((1, 2)))
     return people
 

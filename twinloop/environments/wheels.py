@@ -78,11 +78,11 @@ class WheelsEmbodiment(MobileEmbodiment):
         self._prepare_draws()
         self.outcome, self.navigator = WheelsOutcome(self.cell), Navigator(self.cell)
         self.blocked = np.zeros(width, bool)
-        self._target, self._expert = np.zeros((width, 2)), False
+        self._target = np.zeros((width, 2))
         self.reseed(seed)
 
     def use_expert(self) -> None:
-        self._expert = True
+        """The navigator is always there: its routes are also the ways that rewards measure."""
 
     def expert_command(self) -> np.ndarray:
         return self.navigator.commands()
