@@ -78,14 +78,20 @@ class WheelsEmbodiment(MobileEmbodiment):
         self._prepare_draws()
         self.outcome, self.navigator = WheelsOutcome(self.cell), Navigator(self.cell)
         self.blocked = np.zeros(width, bool)
-        self._target = np.zeros((width, 2))
+        self._target, self._command, self._has_expert = np.zeros((width, 2)), np.zeros((width, 2)), False
         self.reseed(seed)
 
     def use_expert(self) -> None:
-        """The navigator is always there: its routes are also the ways that rewards measure."""
+        self._has_expert = True
 
     def expert_command(self) -> np.ndarray:
-        return self.navigator.commands()
+        return self._command
+
+    def _ask_expert(self, ids: np.ndarray | None) -> None:
+        """Update the expert in every period, so that an environment that is resumed has the same one."""
+        if self._has_expert:
+            part = slice(None) if ids is None else ids
+            self._command[part] = self.navigator.commands(ids)[part]
 
     def reseed(self, seed: int) -> None:
         super().reseed(seed)
@@ -101,6 +107,7 @@ class WheelsEmbodiment(MobileEmbodiment):
         self.blocked[ids] = [not self.cell.plans[slot].free for slot in ids]  # pyright: ignore
         self._target[ids] = 0
         self._scale_draws(ids, draws, rows)
+        self._ask_expert(ids)
 
     def step(self, ids: np.ndarray | None, command: np.ndarray) -> None:
         part = slice(None) if ids is None else ids
@@ -108,6 +115,7 @@ class WheelsEmbodiment(MobileEmbodiment):
         with np.errstate(all="ignore"):  # slots with a diverged state, whose results are not used
             self.cell.step(ids, self._drive.carry(self.cell.wheel_speeds_rad_s(command, ids), ids))
             self.outcome.update(ids, self.navigator.cost_m())
+            self._ask_expert(ids)
 
     def observe(self, ids: np.ndarray | None) -> dict[str, np.ndarray]:
         seen = self._sensors.look(self.cell, ids)

@@ -72,19 +72,20 @@ class Navigator:
         self._following = np.pad(self._following.astype(np.int32), more)
         self._cells = cells
 
-    def commands(self) -> np.ndarray:
-        """(width, 2) speed and turn rate."""
+    def commands(self, ids: np.ndarray | None) -> np.ndarray:
+        """(width, 2) speed and turn rate. Call once in each control period of slots `ids` (None: all)."""
         wanted, point = self._pursuit()
         is_open = self._open(point)
-        if self._plan_detours(is_open):
+        if self._plan_detours(is_open, self._slots if ids is None else ids):
             wanted, point = self._pursuit()
         return self._safest(wanted, point, is_open)
 
-    def _plan_detours(self, is_open: np.ndarray) -> bool:
+    def _plan_detours(self, is_open: np.ndarray, ids: np.ndarray) -> bool:
         """Plan around people who stand in the way, and again without them when they have gone."""
         cell = self.cell
         since_s = (cell.tick - self._planned) * cell.twin.control_period_s
-        due = (~is_open & (since_s >= PLAN_S)) | (self._detours & (since_s >= DETOUR_S))
+        due = np.zeros(cell.width, bool)
+        due[ids] = ((~is_open & (since_s >= PLAN_S)) | (self._detours & (since_s >= DETOUR_S)))[ids]
         for slot in np.flatnonzero(due):
             plan, route = cell.plans[slot], cell.routes[slot]
             assert plan is not None
