@@ -102,9 +102,11 @@ def test_every_row_of_robots_on_wheels_changes_what_they_do_or_sense(twin: Wheel
     needs |= {"furniture_count": 8.0} if row.name == "passage_m" else {}
     needs |= {"payload_kg": 3.0} if row.name in ("motor_strength_scale", "payload_shift_cm") else {}
     needs |= {"room_size_m": 4.0, "people_count": 4.0} if row.name == "person_yield_m" else {}
-    ends = {"motor_strength_scale": (0.05, 1.0), "ground_friction_coefficient": (0.02, 1.0)}.get(row.name, row.sensible)
-    seconds = 12.0 if row.name == "person_yield_m" else 2.0
-    low, high = (drive(twin, drawn(1, **(needs | {row.name: end})), seconds=seconds) for end in ends)
+    ends = {
+        "motor_strength_scale": (0.05, 1.0), "ground_friction_coefficient": (0.02, 1.0), "person_yield_m": (0.0, 3.0),
+        "observation_loss_share": (0.0, 0.5),
+    }.get(row.name, row.sensible)  # fmt: skip
+    low, high = (drive(twin, drawn(1, **(needs | {row.name: end}))) for end in ends)
     assert any(not np.array_equal(low[name], high[name]) for name in low)
 
 
