@@ -9,6 +9,7 @@ import twinloop as tl
 from twinloop.environments.make import mobile_embodiment
 from twinloop.environments.mobile_rollout import expert_act, mobile_rollout, verdicts
 from twinloop.environments.vector_env import VectorTwinEnv
+from twinloop.environments.wheels import WheelsEmbodiment
 from twinloop.errors import ConfigError, UsageError
 from twinloop.run.twin import twin_of
 from twinloop.run.wheels import WheelsConfig
@@ -33,10 +34,12 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def embodiment(folder: Path, text: str, *, width: int):
+def embodiment(folder: Path, text: str, *, width: int) -> WheelsEmbodiment:
     config = tl.load_config(written(folder, text))
     assert isinstance(config, WheelsConfig)
-    return mobile_embodiment(config, width=width, seed=0)
+    robot = mobile_embodiment(config, width=width, seed=0)
+    assert isinstance(robot, WheelsEmbodiment)
+    return robot
 
 
 def play(env: VectorTwinEnv, steps: int) -> np.ndarray:

@@ -57,7 +57,7 @@ def drive(
 def roll(twin: WheelTwin, wheels_rad_s: tuple[float, float], seconds: float, **rows: float) -> WheelCell:
     """Turn the wheels of one robot in an empty room. They get faster gradually, or they would slip."""
     cell, ids = WheelCell(twin, width=1, fixed=IN_THE_MIDDLE), np.array([0])
-    cell.admit(ids, drawn(furniture_count=0.0, **rows), ids, seed=0)
+    cell.admit(ids, drawn(1, furniture_count=0.0, **rows), ids, seed=0)
     for tick in range(round(seconds * twin.control_hz)):
         cell.step(None, min(1, 0.1 * (tick + 1)) * np.array([wheels_rad_s]))
     return cell
@@ -85,6 +85,7 @@ def test_a_robot_touches_an_obstacle_where_the_floor_plan_has_it(twin: WheelTwin
     fixed = FixedPlan(furniture=((1.0, 0.0, 0.6, 1.0, 0.3),), start=(-1.0, 0.0, 0.0), goal_m=(2.5, 0.0))
     cell, ids = WheelCell(twin, width=1, fixed=fixed), np.array([0])
     cell.admit(ids, drawn(), ids, seed=0)
+    gap = np.inf
     for _ in range(80):
         gap = float(clearance_m(cell.position_m[0], cell.boxes[0])) - DIFF_DRIVE.radius_m
         if cell.touch_n[0] > 0:

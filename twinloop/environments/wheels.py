@@ -34,7 +34,6 @@ class WheelsEmbodiment(MobileEmbodiment):
 
     kind = "wheels"
     unfinished = "timeout"
-    config: WheelsConfig
     surroundings = Feature(
         BASE, "float32", (7 + 2 * MOST_PEOPLE,),
         (*BASE_NAMES, *(f"person{n}.{axis}" for n in range(MOST_PEOPLE) for axis in "xy")),

@@ -42,7 +42,8 @@ class Navigator:
         self.cell, width = cell, cell.width
         self._cells, self._slots = 0, np.arange(width)
         self._corner, self._shape = np.zeros((width, 2)), np.ones((width, 2), int)
-        self._clearance = self._cost = self._following = self._way = np.zeros((width, 0))
+        self._clearance = self._cost = self._way = np.zeros((width, 0))
+        self._following = np.zeros((width, 0), np.int32)
         self._planned, self._detours = np.zeros(width, int), np.zeros(width, bool)
 
     def begin(self, ids: np.ndarray) -> None:
@@ -69,7 +70,7 @@ class Navigator:
         self._clearance, self._cost, self._way = (
             np.pad(values, more) for values in (self._clearance, self._cost, self._way)
         )
-        self._following = np.pad(self._following.astype(np.int32), more)
+        self._following = np.pad(self._following, more)
         self._cells = cells
 
     def commands(self, ids: np.ndarray | None) -> np.ndarray:
