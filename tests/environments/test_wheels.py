@@ -9,6 +9,7 @@ import twinloop as tl
 from twinloop.environments.make import mobile_embodiment
 from twinloop.environments.mobile_rollout import expert_act, mobile_rollout, verdicts
 from twinloop.environments.vector_env import VectorTwinEnv
+from twinloop.environments.wheels import WheelsEmbodiment
 from twinloop.errors import ConfigError, UsageError
 from twinloop.run.twin import twin_of
 from twinloop.run.wheels import WheelsConfig
@@ -33,10 +34,12 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def embodiment(folder: Path, text: str, *, width: int):
+def embodiment(folder: Path, text: str, *, width: int) -> WheelsEmbodiment:
     config = tl.load_config(written(folder, text))
     assert isinstance(config, WheelsConfig)
-    return mobile_embodiment(config, width=width, seed=0)
+    robot = mobile_embodiment(config, width=width, seed=0)
+    assert isinstance(robot, WheelsEmbodiment)
+    return robot
 
 
 def play(env: VectorTwinEnv, steps: int) -> np.ndarray:
@@ -52,10 +55,15 @@ def test_environments_are_reproducible_at_any_number_of_threads_and_can_be_resum
     config = written(tmp_path, ROOMS)
     one, two = (tl.make_env(config, num_envs=3, seed=4, threads=threads) for threads in (1, 2))
     np.testing.assert_array_equal(play(one, 20), play(two, 20))
-    resumed = tl.make_env(config, num_envs=3, seed=4)
+    resumed, guided = (tl.make_env(config, num_envs=3, seed=4) for _ in range(2))
+    for env in (resumed, guided):
+        env.robot.use_expert()  # pyright: ignore
+    play(guided, 20)
     resumed.restore(one.state())
     for _ in range(4):
-        np.testing.assert_array_equal(one.step(np.ones((3, 2)))[0], resumed.step(np.ones((3, 2)))[0])
+        seen = [env.step(np.ones((3, 2)))[0] for env in (one, resumed, guided)]
+        np.testing.assert_array_equal(seen[0], seen[1])
+        np.testing.assert_array_equal(guided.robot.expert_command(), resumed.robot.expert_command())  # pyright: ignore
     wide = play(tl.make_env(config, num_envs=5, seed=4), 6)
     np.testing.assert_array_equal(wide[:, :3], play(tl.make_env(config, num_envs=3, seed=4), 6))
 

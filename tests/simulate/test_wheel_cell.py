@@ -57,7 +57,7 @@ def drive(
 def roll(twin: WheelTwin, wheels_rad_s: tuple[float, float], seconds: float, **rows: float) -> WheelCell:
     """Turn the wheels of one robot in an empty room. They get faster gradually, or they would slip."""
     cell, ids = WheelCell(twin, width=1, fixed=IN_THE_MIDDLE), np.array([0])
-    cell.admit(ids, drawn(furniture_count=0.0, **rows), ids, seed=0)
+    cell.admit(ids, drawn(1, furniture_count=0.0, **rows), ids, seed=0)
     for tick in range(round(seconds * twin.control_hz)):
         cell.step(None, min(1, 0.1 * (tick + 1)) * np.array([wheels_rad_s]))
     return cell
@@ -85,6 +85,7 @@ def test_a_robot_touches_an_obstacle_where_the_floor_plan_has_it(twin: WheelTwin
     fixed = FixedPlan(furniture=((1.0, 0.0, 0.6, 1.0, 0.3),), start=(-1.0, 0.0, 0.0), goal_m=(2.5, 0.0))
     cell, ids = WheelCell(twin, width=1, fixed=fixed), np.array([0])
     cell.admit(ids, drawn(), ids, seed=0)
+    gap = np.inf
     for _ in range(80):
         gap = float(clearance_m(cell.position_m[0], cell.boxes[0])) - DIFF_DRIVE.radius_m
         if cell.touch_n[0] > 0:
@@ -102,9 +103,11 @@ def test_every_row_of_robots_on_wheels_changes_what_they_do_or_sense(twin: Wheel
     needs |= {"furniture_count": 8.0} if row.name == "passage_m" else {}
     needs |= {"payload_kg": 3.0} if row.name in ("motor_strength_scale", "payload_shift_cm") else {}
     needs |= {"room_size_m": 4.0, "people_count": 4.0} if row.name == "person_yield_m" else {}
-    ends = {"motor_strength_scale": (0.05, 1.0), "ground_friction_coefficient": (0.02, 1.0)}.get(row.name, row.sensible)
-    seconds = 12.0 if row.name == "person_yield_m" else 2.0
-    low, high = (drive(twin, drawn(1, **(needs | {row.name: end})), seconds=seconds) for end in ends)
+    ends = {
+        "motor_strength_scale": (0.05, 1.0), "ground_friction_coefficient": (0.02, 1.0), "person_yield_m": (0.0, 3.0),
+        "observation_loss_share": (0.0, 0.5),
+    }.get(row.name, row.sensible)  # fmt: skip
+    low, high = (drive(twin, drawn(1, **(needs | {row.name: end}))) for end in ends)
     assert any(not np.array_equal(low[name], high[name]) for name in low)
 
 
@@ -143,7 +146,6 @@ def person_before(gap_m: float, yield_m: float) -> PeopleWalk:
     ways[0] = [[gap_m + 0.45, 0.0], [-3.0, 0.0]]
     plan = FloorPlan(np.ones(2), np.zeros((1, 5)), np.zeros(3), np.zeros(2), ways, np.zeros(MOST_PEOPLE))
     people.begin(0, plan, speed_m_s=1.0, yield_m=yield_m)
-    people._sign[0, 0] = 1.0
     people.step(None, np.zeros((1, 2)))
     return people
 

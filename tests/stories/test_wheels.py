@@ -34,7 +34,7 @@ def test_from_a_config_to_a_validated_policy(
     trained = tl.train(
         "datasets/drive", "policies/cloned", steps=10, settings={"executed": 1, "horizon": 1, "width": 32}
     )
-    assert trained.card.space.inputs[0].name == "observation.lidar"
+    assert trained.card.space.inputs[0].name == "observation.nearness"
     capsys.readouterr()
     improve = ["reinforce", "drive.yaml", "--iterations", "1", "--envs", "4", "--steps", "4", "--threads", "1"]
     assert main([*improve, "--from", "policies/cloned", "--out", "policies/tuned", "--films", "0", "--json"]) == 0

@@ -45,7 +45,6 @@ class LegsEmbodiment(MobileEmbodiment):
 
     kind = "legs"
     unfinished = "stuck"
-    config: WalkConfig
 
     def __init__(
         self,

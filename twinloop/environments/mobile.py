@@ -1,13 +1,13 @@
 """MobileEmbodiment: what environments of legged robots and of robots on wheels share."""
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
 from twinloop.environments.embodiment import Embodiment
 from twinloop.observe.recording import Feature
 from twinloop.randomize.draw import Draws
-from twinloop.run.mobile import MobileConfig
 
 BASE = "observation.environment_state"
 BASE_NAMES = tuple(f"base.{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz"))
@@ -17,14 +17,14 @@ class MobileEmbodiment(Embodiment):
     """`width` simulations of a robot that moves about.
 
     Attributes:
-        config: of the run.
+        config: of the run, a MobileConfig.
         surroundings: true poses that datasets record beside the sensors.
         unfinished: name of the failure of an episode that reaches the time limit without success.
         checks: name -> (width,) figures of the present episodes, which datasets and evaluations keep.
         scaled_draws: (width, varied) drawn values of the current episodes, from 0 to 1.
     """
 
-    config: MobileConfig
+    config: Any
     surroundings: Feature = Feature(BASE, "float32", (7,), BASE_NAMES, "m; quaternion; world frame")
     unfinished: str
 

@@ -15,7 +15,7 @@ from twinloop.simulate.navigator import Navigator
 from twinloop.simulate.wheel_cell import WheelCell
 from twinloop.twin.wheels.floor_plan import MOST_PEOPLE
 
-OBSERVATIONS = ("observation.lidar", "observation.goal", "observation.speed", "observation.last_target")
+OBSERVATIONS = ("observation.nearness", "observation.goal", "observation.speed", "observation.last_target")
 PRIVILEGED = ("goal_place", "people", "drawn")
 REWARDS = {"way_gain": 1.0, "reached": 5.0, "touched": -15.0, "near": -0.1, "turning": -0.003, "alive": -0.01}
 TERMINATIONS = ("no_path", "arrived", "collided", "stuck")
@@ -34,7 +34,6 @@ class WheelsEmbodiment(MobileEmbodiment):
 
     kind = "wheels"
     unfinished = "timeout"
-    config: WheelsConfig
     surroundings = Feature(
         BASE, "float32", (7 + 2 * MOST_PEOPLE,),
         (*BASE_NAMES, *(f"person{n}.{axis}" for n in range(MOST_PEOPLE) for axis in "xy")),
@@ -56,14 +55,15 @@ class WheelsEmbodiment(MobileEmbodiment):
         self.cell = WheelCell(twin, width=width, engine=steps, fixed=config.scene.fixed)
         self.robot, self.instruction = twin.robot.name, config.scene.task.instruction
         self.rate_hz, self.longest_ticks = float(twin.control_hz), twin.longest_ticks
-        motion = ("forward", "turn")
+        motion, rays = ("forward", "turn"), tuple(f"ray{n}" for n in range(twin.rays))
         self.action = Feature("action", "float32", (2,), motion, "m/s; rad/s")
         self.features = (
             Feature("observation.state", "float32", (2,), twin.robot.joints, "rad"),
             Feature("observation.speed", "float32", (2,), motion, "m/s; rad/s"),
             Feature("observation.odometry", "float32", (3,), ("x", "y", "yaw"), "m; rad; from the start"),
             Feature("observation.goal", "float32", (3,), ("distance", "cos", "sin"), "m; by odometry"),
-            Feature("observation.lidar", "float32", (twin.rays,), tuple(f"ray{n}" for n in range(twin.rays)), "m"),
+            Feature("observation.lidar", "float32", (twin.rays,), rays, "m"),
+            Feature("observation.nearness", "float32", (twin.rays,), rays, "1/m"),
             Feature("observation.last_target", "float32", (2,), motion, "m/s; rad/s"),
         )  # fmt: skip
         fastest, turn = twin.robot.top_speed_m_s, twin.robot.top_turn_rad_s
@@ -77,14 +77,20 @@ class WheelsEmbodiment(MobileEmbodiment):
         self._prepare_draws()
         self.outcome, self.navigator = WheelsOutcome(self.cell), Navigator(self.cell)
         self.blocked = np.zeros(width, bool)
-        self._target, self._expert = np.zeros((width, 2)), False
+        self._target, self._command, self._has_expert = np.zeros((width, 2)), np.zeros((width, 2)), False
         self.reseed(seed)
 
     def use_expert(self) -> None:
-        self._expert = True
+        self._has_expert = True
 
     def expert_command(self) -> np.ndarray:
-        return self.navigator.commands()
+        return self._command
+
+    def _ask_expert(self, ids: np.ndarray | None) -> None:
+        """Update the expert in every period, so that an environment that is resumed has the same one."""
+        if self._has_expert:
+            part = slice(None) if ids is None else ids
+            self._command[part] = self.navigator.commands(ids)[part]
 
     def reseed(self, seed: int) -> None:
         super().reseed(seed)
@@ -100,6 +106,7 @@ class WheelsEmbodiment(MobileEmbodiment):
         self.blocked[ids] = [not self.cell.plans[slot].free for slot in ids]  # pyright: ignore
         self._target[ids] = 0
         self._scale_draws(ids, draws, rows)
+        self._ask_expert(ids)
 
     def step(self, ids: np.ndarray | None, command: np.ndarray) -> None:
         part = slice(None) if ids is None else ids
@@ -107,6 +114,7 @@ class WheelsEmbodiment(MobileEmbodiment):
         with np.errstate(all="ignore"):  # slots with a diverged state, whose results are not used
             self.cell.step(ids, self._drive.carry(self.cell.wheel_speeds_rad_s(command, ids), ids))
             self.outcome.update(ids, self.navigator.cost_m())
+            self._ask_expert(ids)
 
     def observe(self, ids: np.ndarray | None) -> dict[str, np.ndarray]:
         seen = self._sensors.look(self.cell, ids)
@@ -117,6 +125,8 @@ class WheelsEmbodiment(MobileEmbodiment):
             "observation.odometry": seen["odometry"],
             "observation.goal": seen["goal"],
             "observation.lidar": seen["lidar"],
+            # One over the distance: centimetres beside an obstacle matter, and metres away from it do not.
+            "observation.nearness": 1 / seen["lidar"],
             "observation.last_target": self._target[part],
         }
         return {name: value.astype(np.float32) for name, value in values.items()}

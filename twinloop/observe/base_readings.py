@@ -42,7 +42,8 @@ class BaseReadings:
         self, twin: WalkTwin | WheelTwin, attempt: int, *, seed: int, robots: Morphology, channels: Mapping[str, int],
         noise_of: NoiseOf, table: np.ndarray,
     ):  # fmt: skip
-        self.twin, self.frames, self._robots = twin, twin.longest_ticks + 1, robots
+        self.twin, self.frames = twin, twin.longest_ticks + 1
+        self._robots: Morphology = robots
         self._seed, self._attempt = seed, attempt
         rng = episode_rng(seed, attempt, stream="sensors")
         first = int(rng.integers(NOISE_FRAMES - self.frames))
@@ -118,7 +119,8 @@ class SlotErrors:
         noise_of: NoiseOf, columns: int,
     ):  # fmt: skip
         self.twin, self.width, self.seed = twin, width, seed
-        self._robots, self._channels, self._noise_of = robots, channels, noise_of
+        self._robots: Morphology = robots
+        self._channels, self._noise_of = channels, noise_of
         self._table = np.random.default_rng([seed, 1]).standard_normal((NOISE_FRAMES, columns), np.float32)
         self._frames = twin.longest_ticks + 1
         self._offsets: dict[str, np.ndarray] = {}

@@ -23,10 +23,6 @@ from twinloop.twin.content import source_digest
 from twinloop.twin.mobile_task import MobileTask
 from twinloop.twin.task import Task
 
-if TYPE_CHECKING:
-    from twinloop.twin.legs.legged_robot import LeggedRobot
-    from twinloop.twin.wheels.wheeled_robot import WheeledRobot
-
 PATCH = "patch"
 """Key with the digest of the patch that a config was changed by."""
 
@@ -34,7 +30,7 @@ PATCH = "patch"
 class MobileScene(ABC):
     """What scenes of legged robots and of robots on wheels share. Subclasses are records with a robot and a task."""
 
-    robot: "LeggedRobot | WheeledRobot"
+    robot: Any
     task: MobileTask
 
     @property

@@ -21,7 +21,7 @@ TURN_GAIN = 2.2
 SHARES = np.array([1.0, 0.75, 0.5, 0.25, 0.0])
 TURNS_RAD_S = np.array([0.0, 0.4, -0.4, 0.9, -0.9, 1.6, -1.6])
 TIMES_S = np.array([0.2, 0.4, 0.6, 0.9, 1.2])
-GAP_M, PERSON_GAP_M, WAITING_GAP_M = 0.05, 0.2, 0.08
+GAP_M, PERSON_GAP_M, WAITING_GAP_M = 0.07, 0.25, 0.12
 """Least gaps to obstacles, to people who walk and to people who stand, in the predicted time."""
 FACING, WANTED = 0.2, 10.0
 """Worth of facing the point at the end of the predicted time, in m/rad, and of the wanted command, in m."""
@@ -42,7 +42,8 @@ class Navigator:
         self.cell, width = cell, cell.width
         self._cells, self._slots = 0, np.arange(width)
         self._corner, self._shape = np.zeros((width, 2)), np.ones((width, 2), int)
-        self._clearance = self._cost = self._following = self._way = np.zeros((width, 0))
+        self._clearance = self._cost = self._way = np.zeros((width, 0))
+        self._following = np.zeros((width, 0), np.int32)
         self._planned, self._detours = np.zeros(width, int), np.zeros(width, bool)
 
     def begin(self, ids: np.ndarray) -> None:
@@ -69,22 +70,23 @@ class Navigator:
         self._clearance, self._cost, self._way = (
             np.pad(values, more) for values in (self._clearance, self._cost, self._way)
         )
-        self._following = np.pad(self._following.astype(np.int32), more)
+        self._following = np.pad(self._following, more)
         self._cells = cells
 
-    def commands(self) -> np.ndarray:
-        """(width, 2) speed and turn rate."""
+    def commands(self, ids: np.ndarray | None) -> np.ndarray:
+        """(width, 2) speed and turn rate. Call once in each control period of slots `ids` (None: all)."""
         wanted, point = self._pursuit()
         is_open = self._open(point)
-        if self._plan_detours(is_open):
+        if self._plan_detours(is_open, self._slots if ids is None else ids):
             wanted, point = self._pursuit()
         return self._safest(wanted, point, is_open)
 
-    def _plan_detours(self, is_open: np.ndarray) -> bool:
+    def _plan_detours(self, is_open: np.ndarray, ids: np.ndarray) -> bool:
         """Plan around people who stand in the way, and again without them when they have gone."""
         cell = self.cell
         since_s = (cell.tick - self._planned) * cell.twin.control_period_s
-        due = (~is_open & (since_s >= PLAN_S)) | (self._detours & (since_s >= DETOUR_S))
+        due = np.zeros(cell.width, bool)
+        due[ids] = ((~is_open & (since_s >= PLAN_S)) | (self._detours & (since_s >= DETOUR_S)))[ids]
         for slot in np.flatnonzero(due):
             plan, route = cell.plans[slot], cell.routes[slot]
             assert plan is not None

@@ -31,10 +31,10 @@ class PeopleWalk:
         self._length[slot] = np.hypot(apart[:, 0], apart[:, 1])
         self._from[slot], self._direction[slot] = plan.ways_m[:, 0], apart / self._length[slot][:, None]
         self._walked[slot] = plan.walked_share * self._length[slot]
-        self._sign[slot] = np.where(plan.walked_share * 7919 % 1 < 0.5, -1.0, 1.0)
-        self._speed[slot], self._yield[slot], self._waited[slot] = speed_m_s, yield_m, 0
+        self._speed[slot], self._yield[slot] = speed_m_s, yield_m
+        self._sign[slot], self._waited[slot] = 1.0, 0.0
         self.position_m[slot] = self._from[slot] + self._walked[slot][:, None] * self._direction[slot]
-        self.velocity_m_s[slot] = speed_m_s * self._sign[slot][:, None] * self._direction[slot]
+        self.velocity_m_s[slot] = speed_m_s * self._direction[slot]
 
     def step(self, ids: np.ndarray | None, robot_m: np.ndarray) -> None:
         """Walk for one control period in slots `ids` (None: all). robot_m: (width, 2) places of the robots."""

@@ -41,8 +41,8 @@ DRIVE_MEASURES: dict[str, MobileMeasure] = {
     "obstacle_gap": MobileMeasure("gap to the nearest wall or furniture (mm)", 10.0, lambda c: 1000 * c["gap"]),
     "person_gap": MobileMeasure("gap to the nearest person, 3 m at most (m)", 0.05, lambda c: c["person_gap"]),
 }  # fmt: skip
-ROOM_MEASURES = ("free_distance", "obstacle_gap", "person_gap")
-"""Measures that show what stands or walks in a room."""
+ROOM_MEASURES = ("free_distance", "obstacle_gap")
+"""Measures that show what stands in a room."""
 
 
 def drive_curves(row: Parameter, values: tuple[float, float, float]) -> tuple[str, Three, float]:
@@ -50,7 +50,8 @@ def drive_curves(row: Parameter, values: tuple[float, float, float]) -> tuple[st
     given = dict(GIVEN.get(row.name, {}))
     if row.needs:
         given.setdefault(row.needs, BY_NAME[row.needs].sensible[1])
-    shown = ROOM_MEASURES if row.lays_out or row.gap == "human" else tuple(DRIVE_MEASURES)
+    people = row.gap == "human"
+    shown = ("person_gap",) if people else ROOM_MEASURES if row.lays_out else tuple(DRIVE_MEASURES)
     return clearest({name: DRIVE_MEASURES[name] for name in shown}, _driven(row, values, given))
 
 
