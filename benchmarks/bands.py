@@ -5,7 +5,7 @@
 Every servo is a simulated pendulum bench with hidden values and with effects that the fit does not have: dry friction
 near standstill, a lag, backlash, and friction, load and winding resistance that differ from log to log. It is logged at
 four gains from 50 to 1600 with three motions each. The twin is fitted to two or three of the gains, and the logs of the
-others are replayed. Seeds from 4000 were used while working on the method; the figures are from seeds from 5000.
+others are replayed. The figures are from seeds from 5000, which were run once; use others while working on the method.
 """
 
 import argparse

@@ -90,7 +90,7 @@ SENSING = (
     Parameter("encoder_noise_mrad", "sensing", "sensing", "mrad", "white noise of every joint's position",
               0.0, (0.0, 1.0),
               "rounding of 12 bit a turn is 0.44 mrad rms; an ams AS5600 adds 0.015 to 0.043° rms, 0.26 to 0.75 mrad, "
-              "by its filter setting",
+              "by its filter setting (table in c0ffee2code/AS5600)",
               (0.0, 100.0), truth=CellTruth(1.5), on_reading=_encoder_noise, robots=DRIVEN),
     Parameter("encoder_bias_mrad", "sensing", "sensing", "mrad", "constant error of every joint's position, up to this",
               0.0, (0.0, 5.0), "engineering estimate: joints homed against a stop by hand, 0.3°", (0.0, 200.0),
