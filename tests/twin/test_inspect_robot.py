@@ -138,7 +138,7 @@ def test_a_package_can_be_named(folder: Path, capsys: pytest.CaptureFixture[str]
         ("/etc/passwd", 0.05, ["/etc/passwd", "outside"]),
         ("package://nobody/../../etc/passwd", 0.05, ["package 'nobody' is not known"]),
         ("forearm.dae", 0.05, ["forearm.dae", "no triangles"]),
-        ("forearm.glb", 0.05, ["forearm.glb", ".stl", "Convert"]),
+        ("forearm.fbx", 0.05, ["forearm.fbx", ".stl", "Convert"]),
     ],
 )
 def test_a_mesh_that_cannot_be_used_is_named(
@@ -146,7 +146,7 @@ def test_a_mesh_that_cannot_be_used_is_named(
 ):
     stl_box(folder / "models" / "forearm.stl", size)
     (folder / "models" / "forearm.dae").write_text("<COLLADA/>")
-    (folder / "models" / "forearm.glb").write_bytes(b"glTF")
+    (folder / "models" / "forearm.fbx").write_bytes(b"Kaydara")
     (folder / "models" / "arm.urdf").write_text(urdf_arm(fingers=True, mesh=mesh))
     code, out, err = inspect(capsys, "models/arm.urdf")
     assert (code, out) == (2, "")

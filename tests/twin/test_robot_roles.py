@@ -13,6 +13,7 @@ from twinloop.run.config import config_from_text
 from twinloop.twin.robots.franka_panda import build
 from twinloop.twin.robots.inspection.roles import JointRoles, roles_of
 from twinloop.twin.robots.mjcf_file import parse
+from twinloop.twin.robots.model_source import ModelSource
 from twinloop.twin.robots.prepare import strip_scene
 
 SLIDE, HINGE = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
@@ -96,6 +97,17 @@ def test_a_scene_file_is_reduced_to_its_robot():
     assert not bodies & {"cube", "table"}
     assert model.njnt == 7 + 2  # and nothing is free
     assert names(model, parts.arm) == PANDA
+
+
+def test_shapes_of_size_zero_are_left_out(tmp_path: Path):
+    """Some files have them in place of no shape; the engine refuses them."""
+    empty = '<collision><geometry><box size="0 0 0"/></geometry></collision>'
+    (tmp_path / "arm.urdf").write_text(
+        urdf_arm(fingers=True).replace('<link name="base">', f'<link name="base">{empty}')
+    )
+    source = ModelSource(tmp_path / "arm.urdf")
+    assert source.urdf.notes == ("a shape of size 0 of link 'base' is left out",)
+    source.spec().compile()
 
 
 def test_prefixes_without_a_namespace_do_not_matter(tmp_path: Path):

@@ -11,6 +11,7 @@ SERVO = "twinloop_gripper"
 MOST_FORCE_N, MOST_TORQUE_NM = 60.0, 3.0
 FULL_FORCE_AT_M, FULL_TORQUE_AT_RAD = 0.01, 0.1
 LAG_S = 0.05
+STEP_S, CHATTER_FREE = 0.004, 1.6  # of the physics; damping times step over inertia, at which nothing chatters
 FINGER_INERTIA = {True: 0.2, False: 0.002}  # kg of a slide joint, kg m² of a hinge
 
 
@@ -28,8 +29,11 @@ def add_gripper_servo(spec: mujoco.MjSpec, gripper: GripperMapping, source: Mode
         )
     slides = joints[0].type == mujoco.mjtJoint.mjJNT_SLIDE
     force = gripper.force or default_force(spec, gripper.joints, slides=slides)
+    stiffness = force / (FULL_FORCE_AT_M if slides else FULL_TORQUE_AT_RAD)
+    # With less inertia the saturated servo would change the speed by more than its damping allows in one step.
+    inertia = max(FINGER_INERTIA[slides], LAG_S * stiffness * STEP_S / CHATTER_FREE)
     for joint in (*joints, *mirrored):
-        joint.armature = joint.armature or FINGER_INERTIA[slides]
+        joint.armature = max(float(joint.armature), inertia)
         joint.actfrcrange = (0, 0)  # the servo has the limit
     _couple(spec, gripper.joints[0], gripper.joints[1:], 1)
     _couple(spec, gripper.joints[0], gripper.mirrored, -1)
@@ -37,8 +41,7 @@ def add_gripper_servo(spec: mujoco.MjSpec, gripper: GripperMapping, source: Mode
     for name in gripper.joints:
         mean.wrap_joint(name, 1 / len(joints))
     servo = spec.add_actuator(name=SERVO, target=SERVO, trntype=mujoco.mjtTrn.mjTRN_TENDON)
-    stiffness = len(joints) * force / (FULL_FORCE_AT_M if slides else FULL_TORQUE_AT_RAD)
-    servo.set_to_position(kp=stiffness, kv=LAG_S * stiffness)
+    servo.set_to_position(kp=len(joints) * stiffness, kv=LAG_S * len(joints) * stiffness)
     # The tendon's force is shared by the joints.
     servo.ctrlrange, servo.forcerange = (low, high), (-len(joints) * force, len(joints) * force)
 

@@ -86,9 +86,10 @@ class Preparation:
             if joint is None:
                 known = [other.name for other in spec.joints if other.name]
                 raise ModelError(f"{self.source.path}: fixed_joints: no joint named {name!r}; {nearest(name, known)}")
-            for actuator in [one for one in spec.actuators if one.target == name]:
-                spec.delete(actuator)
-            spec.delete(joint)
+            tendons = [one for one in spec.tendons if name in _joints_on(one)]
+            gone = {name, *(one.name for one in tendons)}
+            for element in [*(one for one in spec.actuators if one.target in gone), *tendons, joint]:
+                spec.delete(element)
 
     def _turn(self, spec: mujoco.MjSpec) -> None:
         """Rotate the robot's base about the vertical axis through the origin."""
@@ -223,6 +224,11 @@ def strip_scene(spec: mujoco.MjSpec) -> None:
             continue
         for joint in free:
             spec.delete(joint)
+
+
+def _joints_on(tendon: mujoco.MjsTendon) -> set[str]:
+    """Names of the joints that a tendon couples."""
+    return {wrap.target.name for wrap in tendon.path if wrap.type == mujoco.mjtWrap.mjWRAP_JOINT}
 
 
 def limit_turns(joint: mujoco.MjsJoint) -> None:

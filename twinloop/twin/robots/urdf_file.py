@@ -63,6 +63,7 @@ def read_urdf(path: Path, *, root: Path, packages: Mapping[str, Path]) -> UrdfMo
     _refuse_xacro(path, tree)
     notes: list[str] = []
     assets: dict[str, bytes] = {}
+    _drop_empty_shapes(tree, notes)
     files = _resolve_meshes(path, tree, _Folders(path, root.resolve(), packages), notes, assets)
     size = sum(file.stat().st_size for file in set(files))
     if size > MOST_ASSET_BYTES:
@@ -180,6 +181,21 @@ def _resolve_meshes(
             "or name the folder of the package (`packages`, --package NAME=DIR)"
         )
     return files
+
+
+def _drop_empty_shapes(tree: ElementTree.Element, notes: list[str]) -> None:
+    """Leave out boxes, cylinders and spheres of size 0, which some files have in place of no shape."""
+    for link in tree.findall("link"):
+        for shape in (*link.findall("visual"), *link.findall("collision")):
+            primitive = shape.find("geometry/*")
+            sizes = [] if primitive is None else [primitive.get(key, "1") for key in ("size", "radius", "length")]
+            try:
+                empty = any(float(number) == 0 for size in sizes for number in size.split())
+            except ValueError:
+                continue  # the engine refuses it
+            if empty:
+                link.remove(shape)
+                notes.append(f"a shape of size 0 of link {link.get('name', '')!r} is left out")
 
 
 def _asset_name(target: Path, suffix: str) -> str:
