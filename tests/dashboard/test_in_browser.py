@@ -84,36 +84,41 @@ def _own(url: str) -> bool:
     return url.startswith(("file:", "data:"))
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_is_full_and_fits(browser: Any, pages: dict[str, Path], width: int, theme: str):
+def test_every_page_is_full_and_fits(browser: Any, pages: dict[str, Path], width: int):
     problems: dict[str, object] = {}
     for name, file in pages.items():
-        page, complaints = opened(browser, file, width=width, theme=theme)
-        image = np.asarray(Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("L"), float)
-        dark_page = image[:5, :5].mean() < 100
-        result = {
-            "complains": complaints,
-            "overflows": page.evaluate(OVERFLOWING) if page.evaluate("document.body.scrollWidth") > width else [],
-            "texts overlap": page.evaluate(OVERLAPPING),
-            "charts are empty": page.evaluate(
-                "[...document.querySelectorAll('svg')].filter(svg => svg.checkVisibility() && "
-                "(svg.getBoundingClientRect().height < 20 || !svg.querySelector('path, line, rect'))).length"
-            ),
-            "charts are too small to read": page.evaluate(
-                "[...document.querySelectorAll('svg')].filter(svg => svg.checkVisibility() && "
-                "svg.getBoundingClientRect().width < 0.7 * svg.viewBox.baseVal.width).length"
-            ),
-            "sections are empty": page.evaluate(
-                "[...document.querySelectorAll('section')].filter(part => part.innerText.trim().length < 15).length"
-            ),
-            "is blank": image.std() < 5,
-            "ignores the theme": dark_page != (theme == "dark"),
-        }
+        page, complaints = opened(browser, file, width=width, theme=THEMES[0])
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme)
+            result = {"complains": complaints, **problems_of(page, width=width, theme=theme)}
+            if any(result.values()):
+                problems[f"{name}, {theme}"] = {what: value for what, value in result.items() if value}
         page.close()
-        if any(result.values()):
-            problems[name] = {what: value for what, value in result.items() if value}
     assert not problems
+
+
+def problems_of(page: Any, *, width: int, theme: str) -> dict[str, object]:
+    """What is wrong with a loaded page; values are false or empty where nothing is."""
+    image = np.asarray(Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("L"), float)
+    dark_page = image[:5, :5].mean() < 100
+    return {
+        "overflows": page.evaluate(OVERFLOWING) if page.evaluate("document.body.scrollWidth") > width else [],
+        "texts overlap": page.evaluate(OVERLAPPING),
+        "charts are empty": page.evaluate(
+            "[...document.querySelectorAll('svg')].filter(svg => svg.checkVisibility() && "
+            "(svg.getBoundingClientRect().height < 20 || !svg.querySelector('path, line, rect'))).length"
+        ),
+        "charts are too small to read": page.evaluate(
+            "[...document.querySelectorAll('svg')].filter(svg => svg.checkVisibility() && "
+            "svg.getBoundingClientRect().width < 0.7 * svg.viewBox.baseVal.width).length"
+        ),
+        "sections are empty": page.evaluate(
+            "[...document.querySelectorAll('section')].filter(part => part.innerText.trim().length < 15).length"
+        ),
+        "is blank": image.std() < 5,
+        "ignores the theme": dark_page != (theme == "dark"),
+    }
 
 
 def test_interactive_charts_replace_static_ones_without_a_request(browser: Any, pages: dict[str, Path]):
