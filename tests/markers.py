@@ -63,10 +63,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for marker in item_markers(item):
             item.add_marker(marker)
+    # The longest tests come first, so that no process waits for the last of them.
+    items.sort(key=lambda item: not _is_long(item.path))
     if config.getoption("--quick"):
         marked = [item for item in items if any(item.get_closest_marker(name) for name in MARKERS)]
         config.hook.pytest_deselected(items=marked)
         items[:] = [item for item in items if item not in set(marked)]
+
+
+def _is_long(path: Path) -> bool:
+    return path.parent.name == "stories" or path.name == "test_public_api.py"
 
 
 def item_markers(item: pytest.Item) -> set[str]:
