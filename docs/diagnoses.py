@@ -25,6 +25,7 @@ def tables(results: Mapping[str, Any]) -> dict[str, str]:
         "diagnosis.episodes": str(results["episodes"]),
         "diagnosis.cells": str(len(rows)),
         "diagnosis.planned": str(results["planned"]),
+        "diagnosis.scenes": ", ".join(f"`{scene}`" for scene in sorted({row["where"] for row in rows})),
         "diagnosis.seeds": results["seeds"],
     }
 
