@@ -91,7 +91,7 @@ def walking_config() -> ReinforceConfig:
 def navigation_imitation_config() -> ReinforceConfig:
     """The recipe for imitating the navigator of a robot on wheels."""
     return ReinforceConfig(
-        algorithm="imitate", iterations=100, num_envs=128, steps=32, width=256, depth=3, learning_rate=1e-3, epochs=1,
+        algorithm="imitate", iterations=40, num_envs=128, steps=32, width=256, depth=3, learning_rate=1e-3, epochs=1,
         mini_batches=6,
     )  # fmt: skip
 
@@ -99,6 +99,6 @@ def navigation_imitation_config() -> ReinforceConfig:
 def navigation_config() -> ReinforceConfig:
     """The recipe for improving a policy that was cloned from the navigator."""
     return ReinforceConfig(
-        iterations=150, num_envs=128, steps=32, learning_rate=1e-4, epochs=4, noise=0.15, entropy=0.0, desired_kl=0.01,
+        iterations=60, num_envs=128, steps=32, learning_rate=1e-4, epochs=4, noise=0.15, entropy=0.0, desired_kl=0.01,
         gamma=0.99, critic_first=15,
     )  # fmt: skip
