@@ -13,7 +13,6 @@ from twinloop.calibrate.fit import calibrate
 from twinloop.calibrate.identify import unidentifiable
 from twinloop.calibrate.objective import Objective
 from twinloop.calibrate.patch import TwinPatch, load_patch
-from twinloop.calibrate.selection import folds
 from twinloop.calibrate.sweep import Where
 from twinloop.errors import UsageError
 
@@ -93,9 +92,3 @@ def test_an_empty_fit_is_refused(bench: Bench):
         calibrate(bench, check(bench, logs), [], seed=0)
     with pytest.raises(UsageError, match="none of the requested parameters can be determined"):
         calibrate(bench, check(bench, logs), [SILENT], seed=0, where=Where(1))
-
-
-def test_folds_follow_the_setting_that_differs_between_logs():
-    logs = [command(kind, kp) for kp in (100, 400) for kind in (0, 1)]
-    assert folds(logs) == [[0, 1], [2, 3]]
-    assert folds([command(kind, 100) for kind in (0, 1, 2)]) == [[0], [1], [2]]

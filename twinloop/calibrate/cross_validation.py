@@ -139,9 +139,12 @@ def _add_errors(
     else:
         simulated = plant.simulate(best)
     spread = simulated
+    # Coupled simulations are expensive: half of the draws of each posterior will do.
+    every = 1 if objective.plant.decoupled else 2
+    final, own = samples[::every], fold.samples[::every]
     if not special:
         draws = BenchSimulator(bench, logs, objective.names, where=objective.where, decoupled=objective.plant.decoupled)
-        spread = draws.simulate(np.concatenate([best, samples, fold.samples]))
+        spread = draws.simulate(np.concatenate([best, final, own]))
     for channel in bench.compared:
         for place, track in enumerate(plant.tracks):
             measured = track.measured[channel.name]
@@ -151,7 +154,7 @@ def _add_errors(
                     difference(channel, rows, measured),
                     swing_factor(swing_of(channel, measured), typical[channel.name]),
                     effort_of(bench, channel, track, rows),
-                    _spread(channel, spread[channel.name][:, place, : track.frames], len(samples)),
+                    _spread(channel, spread[channel.name][:, place, : track.frames], len(final)),
                 )
             )
 
