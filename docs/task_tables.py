@@ -7,16 +7,17 @@ from twinloop.twin.tasks import tasks
 
 ENOUGH = {"default": 0.9, "realistic": 0.8}
 """Share of accepted episodes that a task is to reach under each ranges."""
-JAWS = "contact: one jaw is fixed and the other turns, so a thing is held between two wedged faces and slips out"
+JAWS = "likely contact: one jaw is fixed and the other turns, so a thing is held between two wedged faces and slips out"
 CAUSES: dict[tuple[str, str], str] = {
-    ("so101", "bin_picking"): JAWS,
+    **{
+        ("so101", task): JAWS
+        for task in ("bin_picking", "handover", "lay_cloth", "sort_by_colour", "sort_by_shape", "stack")
+    },
     (
         "so101",
         "clear_table",
     ): "reach: the knob is at the far end of the area, and most failures end while the hand lines up above it",
-    ("so101", "handover"): JAWS,
     ("so101", "hang_on_hook"): "reach: five axes. The hand points along the hook only where the hook faces the base",
-    ("so101", "lay_cloth"): JAWS,
     ("so101", "peg_insertion"): f"{JAWS}; it leans in the hole when the arm leans (five axes)",
     ("so101", "place_upright"): "reach: five axes. The bottle can be turned up only in the vertical plane of the arm",
     (
@@ -51,9 +52,9 @@ CAUSES: dict[tuple[str, str], str] = {
         (
             robot,
             "lay_cloth",
-        ): "contact: the fingers are blocked with about 250 N on the way down to the cloth or close above the "
-        "table. What blocks them was not found"
-        for robot in ("franka_panda", "ur5e_2f85", "xarm7")
+        ): "contact: on 12 work episodes with `franka_panda`, a cloth of 0.15 kg or more folded over in its holder, so "
+        "that the hand came down up to 8 cm beside it; accepted ones weighed 0.08 and 0.11 kg"
+        for robot in ("franka_panda", "xarm7")
     },
 }
 """Why cells are below their goal, as far as it was looked into, on other seeds."""

@@ -96,7 +96,7 @@ def test_a_robot_that_touches_the_hand_feels_it(simulate: Simulate):
         ("hand_withdrew", {"hand_patience_s": 0.5}),
         ("hand_withdrew", {"hand_patience_s": 3.0, "hand_withdrawal_s": 0.3}),  # just as it is being served
         ("no_receiver", {"hand_arrival_s": 20.0}),
-        ("released_too_early", {"hand_hesitation_s": 3.9}),  # served while it pauses, and then it moves on
+        ("released_too_early", {"hand_hesitation_s": 4.1}),  # served while it pauses, and then it moves on
         ("dropped_before_release", {"friction_coefficient": 0.05, "object_mass_kg": 0.6}),
         ("never_grasped", {"grip_force_scale": 0.01}),
         ("fell_off_table", {"gravity_tilt_deg": 15.0, "friction_coefficient": 0.12}),
