@@ -6,7 +6,7 @@ import mujoco
 import pytest
 import yaml
 
-from tests.twin.small_robots import urdf_arm
+from tests.twin.small_robots import stl_box, urdf_arm
 from twinloop.cli import main
 from twinloop.errors import ModelError
 from twinloop.run.config import config_from_text
@@ -108,6 +108,18 @@ def test_shapes_of_size_zero_are_left_out(tmp_path: Path):
     source = ModelSource(tmp_path / "arm.urdf")
     assert source.urdf.notes == ("a shape of size 0 of link 'base' is left out",)
     source.spec().compile()
+
+
+def test_a_package_under_another_name_is_found_by_its_mesh(tmp_path: Path):
+    stl_box(tmp_path / "renamed" / "meshes" / "forearm.stl", 0.05)
+    (tmp_path / "renamed" / "urdf").mkdir()
+    arm = tmp_path / "renamed" / "urdf" / "arm.urdf"
+    arm.write_text(urdf_arm(fingers=True, mesh="package://arm_description/meshes/forearm.stl"))
+    assert (tmp_path / "renamed" / "meshes" / "forearm.stl").resolve() in ModelSource(arm).urdf.files
+    arm.write_text(urdf_arm(fingers=True, mesh="package://arm_description/../../secret.stl"))
+    stl_box(tmp_path / "secret.stl", 0.05)
+    with pytest.raises(ModelError, match="package 'arm_description' is not known"):
+        _ = ModelSource(arm).urdf
 
 
 def test_prefixes_without_a_namespace_do_not_matter(tmp_path: Path):
