@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import mujoco
+import numpy as np
 import pytest
 import yaml
 
@@ -11,7 +12,9 @@ from twinloop.cli import main
 from twinloop.errors import ModelError
 from twinloop.run.config import config_from_text
 from twinloop.twin.robots.franka_panda import build
+from twinloop.twin.robots.inspection.flange import find_flange
 from twinloop.twin.robots.inspection.roles import JointRoles, roles_of
+from twinloop.twin.robots.mapping import ToolFrame
 from twinloop.twin.robots.mjcf_file import parse
 from twinloop.twin.robots.model_source import ModelSource
 from twinloop.twin.robots.prepare import strip_scene
@@ -97,6 +100,24 @@ def test_a_scene_file_is_reduced_to_its_robot():
     assert not bodies & {"cube", "table"}
     assert model.njnt == 7 + 2  # and nothing is free
     assert names(model, parts.arm) == PANDA
+
+
+@pytest.mark.parametrize("behind_m", [-0.03, 0.03])
+def test_a_gripper_is_attached_away_from_the_wrist(behind_m: float):
+    """The last link of some files lies behind its own frame."""
+    spec = mujoco.MjSpec()
+    body = spec.worldbody
+    for number, (x, z) in enumerate(((0, 0.2), (0, 0.3), (0.3, 0), (0.1, 0))):
+        body = body.add_body(name=f"link{number}", pos=[x, 0, z])
+        body.add_joint(name=f"joint{number}", axis=[1, 0, 0] if number == 3 else [0, 1, 0], range=[-1, 1])
+        at = [behind_m if number == 3 else 0.0, 0, 0]
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.02, 0.02, 0.02], pos=at)
+    place, _ = find_flange(spec.compile(), [0, 1, 2, 3])
+    assert isinstance(place, ToolFrame)
+    assert place.offset[0] == pytest.approx(max(behind_m + 0.02, 0.0), abs=1e-3)
+    turned = np.zeros(3)
+    mujoco.mju_rotVecQuat(turned, np.array([0.0, 0.0, 1.0]), np.array(place.quat))
+    assert turned == pytest.approx([1, 0, 0], abs=1e-3)
 
 
 def test_shapes_of_size_zero_are_left_out(tmp_path: Path):
