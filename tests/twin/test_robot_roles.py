@@ -14,10 +14,10 @@ from twinloop.run.config import config_from_text
 from twinloop.twin.robots.franka_panda import build
 from twinloop.twin.robots.inspection.flange import find_flange
 from twinloop.twin.robots.inspection.roles import JointRoles, roles_of
-from twinloop.twin.robots.mapping import ToolFrame
+from twinloop.twin.robots.mapping import GripperMapping, ToolFrame
 from twinloop.twin.robots.mjcf_file import parse
 from twinloop.twin.robots.model_source import ModelSource
-from twinloop.twin.robots.prepare import strip_scene
+from twinloop.twin.robots.prepare import Preparation, strip_scene
 
 SLIDE, HINGE = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
 PANDA = tuple(f"joint{number}" for number in range(1, 8))
@@ -84,6 +84,19 @@ def test_the_proposed_mapping_of_a_mobile_robot_can_be_used(tmp_path: Path, caps
     assert model.njnt == 7 + 2
     with pytest.raises(ModelError, match="fixed_joints: no joint named 'lft'; did you mean lift"):
         config_from_text(text.replace("turn, lift]", "turn, lft]"), name="cell.yaml", folder=tmp_path)
+
+
+def test_what_is_fixed_to_the_first_link_does_not_touch_the_table(tmp_path: Path):
+    spec = build()
+    coarse = spec.body("link1").add_body(name="coarse", pos=[0, 0, -0.3])
+    coarse.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.1, 0, 0])
+    spec.compile()
+    (tmp_path / "arm.xml").write_text(spec.to_xml())
+    fingers = GripperMapping(joints=("left",), actuator="gripper", fingers=("left_finger", "right_finger"))
+    prepared = Preparation(ModelSource(tmp_path / "arm.xml"), PANDA, fingers, "tool").spec().compile()
+    touching = {prepared.body(body).name for body in prepared.geom_bodyid[prepared.geom_contype > 0]}
+    assert "left_finger" in touching
+    assert not touching & {"link0", "link1", "coarse"}
 
 
 def test_a_scene_file_is_reduced_to_its_robot():
