@@ -3,18 +3,21 @@
 from pathlib import Path
 
 import mujoco
+import numpy as np
 import pytest
 import yaml
 
-from tests.twin.small_robots import urdf_arm
+from tests.twin.small_robots import stl_box, urdf_arm
 from twinloop.cli import main
 from twinloop.errors import ModelError
 from twinloop.run.config import config_from_text
 from twinloop.twin.robots.franka_panda import build
+from twinloop.twin.robots.inspection.flange import find_flange
 from twinloop.twin.robots.inspection.roles import JointRoles, roles_of
+from twinloop.twin.robots.mapping import GripperMapping, ToolFrame
 from twinloop.twin.robots.mjcf_file import parse
 from twinloop.twin.robots.model_source import ModelSource
-from twinloop.twin.robots.prepare import strip_scene
+from twinloop.twin.robots.prepare import Preparation, strip_scene
 
 SLIDE, HINGE = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
 PANDA = tuple(f"joint{number}" for number in range(1, 8))
@@ -83,6 +86,19 @@ def test_the_proposed_mapping_of_a_mobile_robot_can_be_used(tmp_path: Path, caps
         config_from_text(text.replace("turn, lift]", "turn, lft]"), name="cell.yaml", folder=tmp_path)
 
 
+def test_what_is_fixed_to_the_first_link_does_not_touch_the_table(tmp_path: Path):
+    spec = build()
+    coarse = spec.body("link1").add_body(name="coarse", pos=[0, 0, -0.3])
+    coarse.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.1, 0, 0])
+    spec.compile()
+    (tmp_path / "arm.xml").write_text(spec.to_xml())
+    fingers = GripperMapping(joints=("left",), actuator="gripper", fingers=("left_finger", "right_finger"))
+    prepared = Preparation(ModelSource(tmp_path / "arm.xml"), PANDA, fingers, "tool").spec().compile()
+    touching = {prepared.body(body).name for body in prepared.geom_bodyid[prepared.geom_contype > 0]}
+    assert "left_finger" in touching
+    assert not touching & {"link0", "link1", "coarse"}
+
+
 def test_a_scene_file_is_reduced_to_its_robot():
     spec = build()
     spec.body("link0").add_freejoint()
@@ -99,6 +115,24 @@ def test_a_scene_file_is_reduced_to_its_robot():
     assert names(model, parts.arm) == PANDA
 
 
+@pytest.mark.parametrize("behind_m", [-0.03, 0.03])
+def test_a_gripper_is_attached_away_from_the_wrist(behind_m: float):
+    """The last link of some files lies behind its own frame."""
+    spec = mujoco.MjSpec()
+    body = spec.worldbody
+    for number, (x, z) in enumerate(((0, 0.2), (0, 0.3), (0.3, 0), (0.1, 0))):
+        body = body.add_body(name=f"link{number}", pos=[x, 0, z])
+        body.add_joint(name=f"joint{number}", axis=[1, 0, 0] if number == 3 else [0, 1, 0], range=[-1, 1])
+        at = [behind_m if number == 3 else 0.0, 0, 0]
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.02, 0.02, 0.02], pos=at)
+    place, _ = find_flange(spec.compile(), [0, 1, 2, 3])
+    assert isinstance(place, ToolFrame)
+    assert place.offset[0] == pytest.approx(max(behind_m + 0.02, 0.0), abs=1e-3)
+    turned = np.zeros(3)
+    mujoco.mju_rotVecQuat(turned, np.array([0.0, 0.0, 1.0]), np.array(place.quat))
+    assert turned == pytest.approx([1, 0, 0], abs=1e-3)
+
+
 def test_shapes_of_size_zero_are_left_out(tmp_path: Path):
     """Some files have them in place of no shape; the engine refuses them."""
     empty = '<collision><geometry><box size="0 0 0"/></geometry></collision>'
@@ -108,6 +142,18 @@ def test_shapes_of_size_zero_are_left_out(tmp_path: Path):
     source = ModelSource(tmp_path / "arm.urdf")
     assert source.urdf.notes == ("a shape of size 0 of link 'base' is left out",)
     source.spec().compile()
+
+
+def test_a_package_under_another_name_is_found_by_its_mesh(tmp_path: Path):
+    stl_box(tmp_path / "renamed" / "meshes" / "forearm.stl", 0.05)
+    (tmp_path / "renamed" / "urdf").mkdir()
+    arm = tmp_path / "renamed" / "urdf" / "arm.urdf"
+    arm.write_text(urdf_arm(fingers=True, mesh="package://arm_description/meshes/forearm.stl"))
+    assert (tmp_path / "renamed" / "meshes" / "forearm.stl").resolve() in ModelSource(arm).urdf.files
+    arm.write_text(urdf_arm(fingers=True, mesh="package://arm_description/../../secret.stl"))
+    stl_box(tmp_path / "secret.stl", 0.05)
+    with pytest.raises(ModelError, match="package 'arm_description' is not known"):
+        _ = ModelSource(arm).urdf
 
 
 def test_prefixes_without_a_namespace_do_not_matter(tmp_path: Path):

@@ -1,5 +1,6 @@
 """From a model file to a spec that Twinloop can drive: servos, gripper, tool frame and mount."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -108,8 +109,9 @@ class Preparation:
         joint = spec.joint(self.arm_joints[0])
         body = joint.parent if joint is not None else None
         while body is not None and body.name != "world":
-            for geom in body.geoms:
-                geom.contype = geom.conaffinity = 0
+            for part in _rigid_parts(body):
+                for geom in part.geoms:
+                    geom.contype = geom.conaffinity = 0
             body = body.parent
 
     def _drive(self, spec: mujoco.MjSpec, index: int) -> bool:
@@ -224,6 +226,14 @@ def strip_scene(spec: mujoco.MjSpec) -> None:
             continue
         for joint in free:
             spec.delete(joint)
+
+
+def _rigid_parts(body: mujoco.MjsBody) -> Iterator[mujoco.MjsBody]:
+    """The body and those that are fixed to it."""
+    yield body
+    for child in body.bodies:
+        if not child.joints:
+            yield from _rigid_parts(child)
 
 
 def _joints_on(tendon: mujoco.MjsTendon) -> set[str]:

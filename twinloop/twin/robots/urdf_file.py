@@ -102,7 +102,7 @@ class _Folders:
         """The file that a mesh path means. It must lie in its package or in the root."""
         if name.startswith(PACKAGE):
             package, _, inside = name.removeprefix(PACKAGE).partition("/")
-            folder = self._package(package, element)
+            folder = self._package(package, inside, element)
             target = folder / inside
         else:
             folder = self.root
@@ -118,8 +118,13 @@ class _Folders:
             )
         return target
 
-    def _package(self, name: str, element: str) -> Path:
-        """Folder of a package: a given one, a folder beside the file, or the package that the file is part of."""
+    def _package(self, name: str, inside: str, element: str) -> Path:
+        """Folder of a package: a given one, a folder beside the file, or the package that the file is part of.
+
+        Args:
+            inside: the path of the mesh in the package. A folder above the file that has this mesh is the package
+                under another name.
+        """
         if name in self.packages:
             return self.packages[name]
         above = [self.path.resolve().parent, *self.path.resolve().parent.parents][:4]
@@ -127,6 +132,10 @@ class _Folders:
             return above[0] / name
         for folder in above:
             if folder.name == name:
+                return folder
+        for folder in above:
+            mesh = (folder / inside).resolve() if "\0" not in inside else folder
+            if mesh.is_relative_to(folder) and mesh.is_file():
                 return folder
         given = f" (given: {', '.join(sorted(self.packages))})" if self.packages else ""
         raise ModelError(

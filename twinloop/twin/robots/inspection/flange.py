@@ -10,6 +10,7 @@ from twinloop.twin.robots.mapping import ToolFrame
 
 FLANGE = re.compile(r"attach|flange|tool|tcp|ee|pinch|grasp|end_?eff", re.IGNORECASE)
 ALIGNED = 0.95
+MIN_ONWARD_M = 0.01
 
 
 def find_flange(model: mujoco.MjModel, arm: list[int]) -> tuple[str | ToolFrame, str]:
@@ -38,7 +39,7 @@ def find_flange(model: mujoco.MjModel, arm: list[int]) -> tuple[str | ToolFrame,
     if fitting and max(fitting)[0] > -1e-3:  # z points outwards, and not back through the link
         name = max(fitting)[1]
         return name, f"the gripper is attached at {name!r}"
-    outward = _outward(model, data, arm[-1], bodies)
+    outward = _outward(model, data, arm, bodies)
     geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies))
     depth = farthest_m(model, data, geoms, anchor, outward) if len(geoms) else 0.0
     to_body = data.xmat[last].reshape(3, 3).T
@@ -51,14 +52,19 @@ def find_flange(model: mujoco.MjModel, arm: list[int]) -> tuple[str | ToolFrame,
     return frame, "no flange frame in the model: the gripper is attached at the end of the last link; check `at`"
 
 
-def _outward(model: mujoco.MjModel, data: mujoco.MjData, joint: int, bodies: list[int]) -> np.ndarray:
-    """The last joint's axis, in the direction in which its link reaches farther or in which its frames lie."""
-    axis, anchor = data.xaxis[joint], data.xanchor[joint]
+def _outward(model: mujoco.MjModel, data: mujoco.MjData, arm: list[int], bodies: list[int]) -> np.ndarray:
+    """The last joint's axis, in the direction in which its frames lie, away from the joint before it, or in which its
+    link reaches farther."""
+    axis, anchor = data.xaxis[arm[-1]], data.xanchor[arm[-1]]
     points = [data.xpos[body] for body in bodies[1:]]
     points += [data.site_xpos[site] for site in range(model.nsite) if model.site_bodyid[site] in bodies]
     along = [float((point - anchor) @ axis) for point in points if np.linalg.norm(point - anchor) > 1e-3]
     if along and max(along, key=abs) != 0:
         return axis * np.sign(max(along, key=abs))
+    onward_m = float((anchor - data.xanchor[arm[-2]]) @ axis)
+    if abs(onward_m) > MIN_ONWARD_M:
+        # A link whose frame is on its flange lies behind that frame.
+        return axis * np.sign(onward_m)
     geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies))
     if not len(geoms):
         return axis
