@@ -7,6 +7,7 @@ from twinloop.observe.tracking import ObjectTracker
 PERIOD_S = 0.04
 THERE = np.array([0.5, -0.1, 0.02, 1.0, 0.0, 0.0, 0.0])
 YES, NO = np.ones(1, bool), np.zeros(1, bool)
+FIRST = np.zeros(1, int)  # number of the hand
 
 
 def told(rng: np.random.Generator, place: np.ndarray = THERE, noise_m: float = 0.005) -> np.ndarray:
@@ -45,7 +46,7 @@ def test_in_the_grip_it_goes_with_the_tool_whatever_a_hidden_tracker_says():
     tool = target = THERE[:3].copy()
     for tick in range(40):
         target = tool + np.array([0.0, 0.005, 0.003]) * tick
-        tracking.carry(told(rng), YES, tool_m=target[None], measured_m=tool[None], still=NO)
+        tracking.carry(told(rng), YES, tool_m=target[None], measured_m=tool[None], still=NO, hand=FIRST)
         tracking.lie(told(rng), NO)
     assert np.linalg.norm(tracking.pose[0, :3] - target) < 0.005
 
@@ -54,5 +55,5 @@ def test_how_high_it_lay_is_remembered():
     tracking, rng = lying(30)
     lay_m = tracking.lay_m.copy()
     up = THERE[:3] + np.array([0, 0, 0.2])
-    tracking.carry(told(rng), YES, tool_m=up[None], measured_m=up[None], still=YES)
+    tracking.carry(told(rng), YES, tool_m=up[None], measured_m=up[None], still=YES, hand=FIRST)
     np.testing.assert_array_equal(tracking.lay_m, lay_m)

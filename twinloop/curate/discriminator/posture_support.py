@@ -36,8 +36,8 @@ class PostureSupport:
         """Feature -> (frames, 1) factor on the usual size of its residuals: 1 near postures of the training data."""
         elements = trajectories.schema.elements
         references = {feature: reference_feature(elements, feature) for feature in elements}
-        factors = {name: self._growth(trajectories, name) for name in set(references.values()) if name in self.points}
-        return {feature: factors[name] for feature, name in references.items() if name in factors}
+        factors = {name: self._growth(trajectories, name) for name in self.points if name in references.values()}
+        return {feature: factors[name] for feature, name in references.items() if name and name in factors}
 
     def _growth(self, trajectories: Trajectories, reference: str) -> np.ndarray:
         near, doubling = self.reach[reference]

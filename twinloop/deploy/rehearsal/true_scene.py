@@ -28,6 +28,7 @@ class TrueScene(SceneState):
         self.tool_lag_m = np.zeros(1)
         self.bystander_distance_m = np.full(1, np.inf)
         self.arm_position_rad = np.array(build.twin.robot.home_rad)[None]
+        self.arm_effort_nm = np.zeros_like(self.arm_position_rad)  # no relation reads efforts
         self._arms: tuple[View, ...] = ()
         self.tool_position, self.tool_axes = np.zeros((1, 3)), np.eye(3)[None]
 
