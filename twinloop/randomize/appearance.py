@@ -69,9 +69,9 @@ APPEARANCE = (
               0.0, (2.0, 20.0), "engineering estimate: 1/500 s to 1/50 s indoors", (0.0, 200.0),
               only_with=("cameras",), on_image=sets("open_s", 1000)),
     Parameter("rolling_shutter_ms", "visual", "sensing", "ms", "time from the first image row to the last",
-              0.0, (14.0, 32.0),
+              0.0, (5.0, 30.0),
               "14 to 32 ms of phones and action cameras at 30 to 60 frames/s (rolling-shutter-table.md of "
-              "JzHuai0108/kalibr, tables 1 and 2)", (0.0, 200.0),
+              "JzHuai0108/kalibr, tables 1 and 2); sensors of small pictures are faster (estimate)", (0.0, 200.0),
               only_with=("cameras",), on_image=sets("readout_s", 1000)),
     Parameter("shot_noise", "visual", "sensing", "1", "photon noise: its deviation at white, share of white",
               0.0, (0.0, 0.03), "1/√N of a full well: 0.03 is that of 1,100 electrons", (0.0, 0.5),

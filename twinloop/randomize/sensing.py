@@ -140,9 +140,9 @@ SENSING = (
               "MPU-6050 data sheet: 0.05 °/s rms is 0.9 mrad/s; the rest is vibration (estimate)", (0.0, 500.0),
               only_with=("wrist",), on_reading=_gyro, beside=("imu_walk_per_s",), robots=DRIVEN),
     Parameter("imu_walk_per_s", "sensing", "sensing", "1/√s", "random walk of the IMU's biases, in units of its noise",
-              0.0, (0.0, 0.1),
+              0.0, (0.0, 0.5),
               "an MPU-6050 had 0.0012 °/s of bias instability and 0.033 °/s of noise, a ratio of 0.04 "
-              "(robotics.stackexchange.com, question 8860); warming adds some (estimate)", (0.0, 10.0),
+              "(robotics.stackexchange.com, question 8860); warming adds far more (estimate)", (0.0, 10.0),
               only_with=("wrist",),
               picture=Picture(given={"accelerometer_noise_m_s2": 0.05, "gyro_noise_mrad_s": 2.0},
                               why="In units of the noise, which is also varied."), robots=DRIVEN),

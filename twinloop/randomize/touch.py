@@ -45,8 +45,8 @@ TOUCH = (
               0.0, (0.0, 0.1), "less than 5 % per decade of time (Interlink FSR 400 data sheet), of 2 N", (0.0, 10.0),
               only_with=("touch",), on_reading=_drift),
     Parameter("touch_gain_error", "sensing", "sensing", "1", "deviation of the taxels' gains from one another",
-              0.0, (0.0, 0.12),
-              "±6 % (one deviation) from part to part in a batch (Interlink FSR 400 data sheet); twice that across "
+              0.0, (0.0, 0.15),
+              "±6 % (one deviation) from part to part in a batch (Interlink FSR 400 data sheet); more across "
               "batches (estimate)", (0.0, 1.0),
               only_with=("touch",), on_reading=_gain_error),
     Parameter("touch_dead_share", "sensing", "sensing", "1", "share of taxels that are dead and tell 0",
