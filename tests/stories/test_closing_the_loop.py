@@ -24,7 +24,7 @@ randomization:
 PLACE = "object_position_noise_cm"
 LOOP = [
     "loop", "cell.yaml", "--robot", "twin:robot.yaml", "--rounds", "1", "--target", "1", "--budget", "4",
-    "--trials", "8", "--episodes", "16", "--steps", "400", "--finetune-steps", "20", "--set", "width=96",
+    "--trials", "8", "--episodes", "16", "--steps", "200", "--finetune-steps", "20", "--set", "width=96",
     "--set", "depth=2",
     "--cells", "2", "--cell-episodes", "4", "--evaluation-episodes", "8", "--ungated", "--json", "--out", "loops/a",
 ]  # fmt: skip
