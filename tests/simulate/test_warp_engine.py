@@ -116,8 +116,9 @@ def test_a_grasp_agrees_for_two_seconds(cells: tuple[Cell, Cell]):
     assert (cells[0].position("object")[pressed, 2] > 0.021).any()
     # What is drawn matters far more than what the engines differ by.
     assert np.ptp(ours[-1, :, 7:10], axis=0).max() > 1000 * CLOSE_M
-    np.testing.assert_allclose(theirs[..., :7], ours[..., :7], atol=CLOSE_RAD)
-    np.testing.assert_allclose(theirs[..., 7:10], ours[..., 7:10], atol=CLOSE_M)
+    # A finger that brushes the object on its way down may touch it a step earlier in one of the engines.
+    np.testing.assert_allclose(theirs[..., :7], ours[..., :7], atol=10 * CLOSE_RAD)
+    np.testing.assert_allclose(theirs[..., 7:10], ours[..., 7:10], atol=10 * CLOSE_M)
     # While fingers are just arriving, force is a matter of microseconds.
     np.testing.assert_allclose(theirs[-1, :, 10:], ours[-1, :, 10:], atol=CLOSE_N)
     for name in ("support_force_n", "hardest_contact_n", "penetration_m", "arm_effort_nm", "tool_axes"):

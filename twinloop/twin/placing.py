@@ -59,6 +59,10 @@ class Layout:
         row, dot, element = column.partition(".")
         return self.draw.get(f"{row}.{name}{dot}{element}", np.full(self.count, nominal))
 
+    def yaw_rad(self, name: str) -> np.ndarray:
+        """(n,) drawn turn of a thing about the vertical."""
+        return np.deg2rad(self.column(name, "object_yaw_deg"))
+
     def thing(
         self, name: str, xy_m: tuple[float, float], *, yaw_rad: float = 0.0, up_m: float = 0.0,
         quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0), standing: bool = True,
@@ -72,7 +76,7 @@ class Layout:
         """
         extents = self.extents_m(name)
         xy_m, turn_rad = self._on_table(xy_m)
-        yaw = yaw_rad + turn_rad + np.deg2rad(self.column(name, "object_yaw_deg"))
+        yaw = yaw_rad + turn_rad + self.yaw_rad(name)
         place = np.empty((self.count, 2))
         for axis, (letter, usual) in enumerate(zip("xy", xy_m, strict=True)):
             place[:, axis] = usual + self.column(name, f"object_position_noise_cm.{letter}") / 100

@@ -21,6 +21,7 @@ from twinloop.twin.relations import at_rest, either_inside, let_go
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, lift, place
 from twinloop.twin.task import Role, Task
+from twinloop.twin.unvaried import HEAVY_INSERT, MANY_CONTACTS
 
 SLOTS = tuple(f"product_{number}" for number in range(8))
 BIN_XY_M, ZONE_XY_M = (0.47, -0.12), (0.5, 0.27)
@@ -123,7 +124,6 @@ BIN_PICKING = Task(
         "search the {bin} for the {asked} and put it on {zone}",
     )),
     roles=ROLES,
-    # Products have sizes of their own, and the widest just fit between the fingers. A bin full of contacts needs more
-    # steps of the solver than one grasp.
-    unvaried=(*SHIFT_ROWS, "object_size_scale", "heavy_insert_share", "heavy_insert_place", "solver_iterations"),
+    # Products have sizes of their own, and the widest just fit between the fingers.
+    unvaried=(*SHIFT_ROWS, "object_size_scale", *HEAVY_INSERT, *MANY_CONTACTS),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from twinloop.twin.relations import at, at_rest, let_go
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, hold, lift, pass_on, place
 from twinloop.twin.task import Task
+from twinloop.twin.unvaried import MANY_CONTACTS
 
 OBJECT_XY_M, MEETING_XY_M, TARGET_XY_M = (0.5, 0.15), (0.5, 0.0), (0.5, -0.16)
 MEETING_HEIGHT_M = 0.12
@@ -58,6 +59,5 @@ HAND_TO_HAND = Task(
     longest_s=24.0,
     goal="goal",
     failures=COMMON,
-    # A thing in two hands has more contacts than one in a grasp, and needs more steps of the solver.
-    unvaried=("solver_iterations",),
+    unvaried=MANY_CONTACTS,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from twinloop.twin.relations import by_arm, held, lifted, upright
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import grasp, hold, lift_together
 from twinloop.twin.task import Task
+from twinloop.twin.unvaried import MANY_CONTACTS
 
 TRAY_XY_M = (0.5, 0.0)
 HANDLES = {"left": "tray.left_handle", "right": "tray.right_handle"}
@@ -64,6 +65,5 @@ LIFT_TRAY = Task(
         "both arms: lift the {tray} together",
     )),
     failures=(FELL_OFF_TABLE, NEVER_REACHED, NEVER_GRASPED, DROPPED_IN_LIFT),
-    # A thing in two hands has more contacts than one in a grasp, and needs more steps of the solver.
-    unvaried=("solver_iterations",),
+    unvaried=MANY_CONTACTS,
 )  # fmt: skip

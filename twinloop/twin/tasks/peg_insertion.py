@@ -13,6 +13,7 @@ from twinloop.twin.relations import deep_in, let_go
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, insert, lift
 from twinloop.twin.task import Task
+from twinloop.twin.unvaried import MANY_CONTACTS
 
 PEG_XY_M, HOLE_XY_M = (0.45, -0.14), (0.5, 0.1)
 HALF_M, HALF_LENGTH_M = 0.012, 0.04
@@ -57,6 +58,5 @@ PEG_INSERTION = Task(
         "align the {peg} with the {hole} and push it in",
     )),
     longest_s=30.0,
-    # A thing between fingers and hole has more contacts than one in a grasp, and needs more steps of the solver.
-    unvaried=("solver_iterations",),
+    unvaried=MANY_CONTACTS,
 )  # fmt: skip

@@ -13,6 +13,7 @@ from twinloop.twin.relations import deep_in, let_go
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, insert, lift
 from twinloop.twin.task import Task
+from twinloop.twin.unvaried import MANY_CONTACTS
 
 PLUG_XY_M, SOCKET_XY_M = (0.45, -0.14), (0.5, 0.1)
 PRONG_M, APART_M = (0.003, 0.006, 0.012), 0.024
@@ -65,6 +66,5 @@ PLUG_IN = Task(
         "turn the {plug} the right way and push it into the {socket}",
     )),
     longest_s=30.0,
-    # A thing between fingers and hole has more contacts than one in a grasp, and needs more steps of the solver.
-    unvaried=("solver_iterations",),
+    unvaried=MANY_CONTACTS,
 )  # fmt: skip

@@ -17,6 +17,7 @@ from twinloop.twin.scene import Start
 from twinloop.twin.skills import grasp, lift, pour
 from twinloop.twin.soft import axes_of
 from twinloop.twin.task import Task
+from twinloop.twin.unvaried import MANY_CONTACTS, SMALL_GRAINS
 
 CUP_XY_M, BOWL_XY_M = (0.42, -0.14), (0.46, 0.1)
 RADIUS_M, HALF_HEIGHT_M, WALL_M, SIDES = 0.031, 0.05, 0.003, 16
@@ -87,11 +88,5 @@ POUR = Task(
         "get the grains out of the {cup} and into the {bowl}",
     )),
     longest_s=30.0,
-    # Many small contacts need more steps of the solver than one grasp. The ranges of centres of mass and of torsional
-    # friction are for larger things: a grain whose mass is half a radius off its centre, or that rests on patches wider
-    # than itself, does not roll.
-    unvaried=(
-        *SHIFT_ROWS, "object_size_scale", "object_com_offset_mm", "heavy_insert_share", "heavy_insert_place",
-        "torsional_friction_mm", "solver_iterations",
-    ),
+    unvaried=(*SHIFT_ROWS, "object_size_scale", *SMALL_GRAINS, *MANY_CONTACTS),
 )  # fmt: skip

@@ -31,8 +31,7 @@ def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     layout.fixture("red_button", BUTTON_XY_M)
     # The drawn place of the tin is one in the drawer, where there is less room than on the table.
     noise = np.column_stack([layout.column("tin", f"object_position_noise_cm.{axis}") / 200 for axis in "xy"])
-    yaw = np.deg2rad(layout.column("tin", "object_yaw_deg"))
-    layout.on("tin", "drawer", noise + np.array([IN_DRAWER_M, 0.0]), yaw, up_m=FLOOR_M)
+    layout.on("tin", "drawer", noise + np.array([IN_DRAWER_M, 0.0]), layout.yaw_rad("tin"), up_m=FLOOR_M)
     return layout.done()
 
 
