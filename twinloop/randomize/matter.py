@@ -159,7 +159,7 @@ MATTER = (
               100.0, (4.0, 20.0), "measured here: 4 steps lost no grasp of 64, 3 lost 13 of 32, and from about 10 on "
               "nothing changes; 100 is MuJoCo's default",
               (1.0, 1000.0), apply=_iterations, only_with=("rigid",), reach=0.0,
-              picture=Picture("height", over=(3.0, 20.0),
+              picture=Picture("height", over=(2.0, 20.0),
                               why="With too few iterations the object is not held; six are enough.")),
     Parameter("solver_noslip_iterations", "physics", "contact", "steps", "steps that remove the creep of held contacts",
               0.0, (0.0, 3.0), "0 is MuJoCo's default, 1 to 3 what its manual advises against slow slippage",
