@@ -20,7 +20,10 @@ from twinloop.twin.compose import Features
 from twinloop.twin.twin import Twin
 
 EVERY_SENSOR = SEED_RANGES | {
-    name: Uniform(*BY_NAME[name].sensible) for row, _ in HOOKS for name in (row.name, *row.beside)
+    name: Uniform(*BY_NAME[name].sensible)
+    for row, _ in HOOKS
+    if "arm" in row.robots
+    for name in (row.name, *row.beside)
 }
 WIDTHS = (1, 3, 8)
 
