@@ -39,10 +39,10 @@ def patched(
 
 def refuse_unfit(config: RunConfig, patch: TwinPatch, *, name: str, config_name: str) -> None:
     """Raise if the patch is not one of the config's robot as it is now."""
-    refuse_without_drive(config, name=config_name)
     drive, robot = patch.drive, config.scene.robot
     if drive is None:
         return
+    refuse_without_drive(config, name=config_name)
     if drive.robot != robot.name:
         raise UsageError(
             f"{name}: drive.robot: the patch is of robot {drive.robot}, and {config_name} has scene.robot: "
