@@ -1,5 +1,7 @@
 """Environments of robots on wheels: reproducible, with named failures and refusals that say what to do."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -165,3 +167,9 @@ def test_rollouts_are_a_dataset_that_can_be_explained_and_viewed(tmp_path: Path)
     explanation = tl.explain(config, episodes=2)
     assert explanation.estimate is not None
     assert explanation.estimate.failures == {"timeout": 2}
+
+
+def test_generating_data_needs_no_gymnasium():
+    script = "import sys, twinloop.dataset.mobile; print('gymnasium' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["False"]

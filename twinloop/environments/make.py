@@ -3,13 +3,13 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from twinloop.environments.arm import ArmEmbodiment
 from twinloop.environments.curriculum import Curriculum
 from twinloop.environments.embodiment import Embodiment
 from twinloop.environments.legs import LegsEmbodiment
 from twinloop.environments.mobile import MobileEmbodiment
-from twinloop.environments.vector_env import VectorTwinEnv
 from twinloop.environments.wheels import WheelsEmbodiment
 from twinloop.errors import UsageError
 from twinloop.run.config import RunConfig
@@ -18,6 +18,9 @@ from twinloop.run.mobile import MobileConfig
 from twinloop.run.walk import WalkConfig
 from twinloop.run.wheels import WheelsConfig
 from twinloop.simulate.engine import EngineConfig
+
+if TYPE_CHECKING:
+    from twinloop.environments.vector_env import VectorTwinEnv
 
 MOST_ENVIRONMENTS = 65_536
 
@@ -65,7 +68,7 @@ def vector_env(
     threads: int | None = None,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     curriculum: Curriculum | None = None,
-) -> VectorTwinEnv:
+) -> "VectorTwinEnv":
     """The environments of a config.
 
     Args:
@@ -74,6 +77,8 @@ def vector_env(
         threads: of the CPU engine; one per core by default. It does not affect results.
         curriculum: in place of that of the config.
     """
+    from twinloop.environments.vector_env import VectorTwinEnv  # needs Gymnasium, which generating data does not
+
     if not 1 <= num_envs <= MOST_ENVIRONMENTS:
         raise UsageError(f"num_envs: {num_envs} was given; a number from 1 to {MOST_ENVIRONMENTS:,} was expected")
     if config.cameras:
