@@ -29,7 +29,7 @@ INSIDE = 0.9
 SMOOTH_S = 0.3
 """The effort is a moving mean over this time: an error outlasts what caused it."""
 DEGREES_OF_FREEDOM = 30.0
-"""Of the t distribution that the weights are fitted with: nearly normal, but a few wild errors do not decide."""
+"""Degrees of freedom of the t distribution that the weights are fitted with: outliers do not decide."""
 WEIGHTS = (1e-2, 10.0)
 """Bounds of a weight, as a share of the typical error over the typical size of what it multiplies."""
 SAMPLES = 4000

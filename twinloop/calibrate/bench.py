@@ -273,7 +273,7 @@ def expand(names: tuple[str, ...], variables: dict[str, FitVariable], error) -> 
 
 
 def _digest(value: dict[str, Any], sources: list[Path]) -> str:
-    """Of what a fit depends on: where logs are read from and which variables are fitted may change."""
+    """Digest of what a fit depends on: not of the place of the logs or of the choice of variables."""
     content = {name: section for name, section in value.items() if name not in ("logs", "fit", "search")}
     whole = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for source in sources:
