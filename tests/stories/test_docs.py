@@ -290,6 +290,13 @@ def test_the_figures_of_the_readme_equal_the_results():
     assert len(between) == 1
 
 
+def test_the_curation_figures_of_the_readme_equal_the_results():
+    curation = json.loads((ROOT / "benchmarks" / "results" / "curation.json").read_text())
+    text = " ".join(README.split())
+    assert f"rejected {curation['rejected_good']} of {curation['good_episodes']} good episodes" in text
+    assert f"AUROC {curation['auroc_unknown']:.2f}" in text
+
+
 def _managed(each: dict) -> str:
     return f"{each['robot']['successes']} of {each['robot']['trials']}"
 

@@ -55,7 +55,7 @@ class DriveLog:
 
 @dataclass(frozen=True)
 class _Sums:
-    """What an episode contributes: normal equations of the turn, of the way, the slope of the heading's error, and
+    """Contribution of an episode: normal equations of the turn, of the way, the slope of the heading's error, and
     (rays, 2) errors and true distances at each yaw of the mount."""
 
     turn: tuple[np.ndarray, np.ndarray]

@@ -19,7 +19,7 @@ STUCK_S, STUCK_SHARE, ASKED_M_S = 4.0, 0.2, 0.3
 
 
 class WalkOutcome:
-    """What has happened in the present episode of every slot.
+    """Events of the present episode of every slot.
 
     Attributes:
         fallen: (width,) tilted by more than 60 degrees, too low, or with the trunk on the ground.

@@ -12,7 +12,7 @@ STUCK_S, STUCK_M = 10.0, 0.3
 
 
 class WheelsOutcome:
-    """What has happened in the present episode of every slot.
+    """Events of the present episode of every slot.
 
     Attributes:
         apart_m: (width,) distance from the goal; gain_m: by how much the way to it became shorter in the last period.

@@ -28,7 +28,7 @@ PATCH = "patch"
 
 
 class MobileScene(ABC):
-    """What scenes of legged robots and of robots on wheels share. Subclasses are records with a robot and a task."""
+    """The common part of scenes of robots with legs or wheels. Subclasses are records with a robot and a task."""
 
     robot: Any
     task: MobileTask
@@ -36,7 +36,7 @@ class MobileScene(ABC):
     @property
     @abstractmethod
     def moves_with(self) -> str:
-        """What the robot moves with, in words."""
+        """The robot's kind of motion in words, such as legs or wheels."""
 
     @property
     def world(self) -> Task:

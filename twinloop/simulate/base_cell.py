@@ -47,7 +47,7 @@ class BaseCell(ModelFields):
         self.tick, self.chance = np.zeros(width, int), np.zeros(width)
         self._values: dict[str, np.ndarray] = {}
 
-    # What hooks of rows and drives read, under the names that they have for arms.
+    # Hooks of rows and drives read these attributes under the names that arms have.
 
     @property
     def arm_position_rad(self) -> np.ndarray:

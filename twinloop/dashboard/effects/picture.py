@@ -87,7 +87,7 @@ def _curves(effect: RowEffect, name: str, measure: Measure) -> EffectPicture:
 
 
 def _moving(row: Parameter) -> EffectPicture:
-    """What the row changes most while a quadruped marches on the spot, or while a robot on wheels drives in a curve."""
+    """The measure that the row changes most: a quadruped marches on the spot, a robot on wheels drives in a curve."""
     low, nominal, high = _three(row)
     legs = "legs" in row.robots
     curves_of, measures, period_s = (
