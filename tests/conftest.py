@@ -1,6 +1,7 @@
 """Shared fixtures: one compiled twin, a helper that simulates a few episodes, and an object store."""
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
@@ -25,6 +26,11 @@ from twinloop.twin.twin import Twin
 
 # Tests run beside one another: threads of torch would only wait for those of the next process.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Temporary folders in memory: tests write some 20,000 files with fsync, which takes minutes on a disk.
+MEMORY, LEAST_FREE_BYTES = Path("/dev/shm"), 4 * 2**30
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > LEAST_FREE_BYTES:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 SEED_RANGES: dict[str, Distribution] = {
     "object_mass_kg": Uniform(0.05, 0.4),

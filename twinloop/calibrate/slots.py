@@ -4,7 +4,7 @@ A simulation begins at the first frame of its log and then uses only the logged 
 affect each other.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import mujoco
 import numpy as np
@@ -20,6 +20,16 @@ from twinloop.simulate.drives.servo import ServoModel
 _SEEN = mujoco.mjtStage.mjSTAGE_VEL.value
 MOST_SLOTS = 2048
 MOST_BATCHES = 3  # a search uses the same few widths
+AT_ONCE = 256  # physics steps whose goals are computed together
+PARTS = {
+    "position": ("qpos", 0, 1),
+    "place": ("qpos", 0, 3),
+    "turn": ("qpos", 3, 7),
+    "velocity": ("qvel", 0, 1),
+    "linear_velocity": ("qvel", 0, 3),
+    "angular_velocity": ("qvel", 3, 6),
+}
+"""Kind of a measured channel -> the state that it reads, and the first and last column in it from the joint's own."""
 
 
 class Rig:
@@ -70,6 +80,15 @@ class Slots:
         if bench.drive is not None:
             self._bias, self._applied = self.batch.bind("qfrc_bias"), self.batch.bind("qfrc_applied")
             self._goal_of = [goal_channel(bench, joint) for joint in joints]
+        self._compared = [
+            (
+                channel.name,
+                *self._columns(channel),
+                joints.index(channel.joint) if channel.of == "position" and channel.joint in joints else None,
+            )
+            for channel in bench.compared
+            if channel.of in PARTS
+        ]
         self._efforts = EffortReader(model, bench.compared, self.batch)
         self._motor_nm, self._braking = np.zeros((self.width, model.nv)), np.zeros((self.width, model.nv))
         self._frames = np.array([track.frames for track in tracks])
@@ -104,13 +123,14 @@ class Slots:
         armature = self._armature()
         diverged = np.zeros(self.width, bool)
         self._read(out, 0, bias)
-        step_s = bench.model.opt.timestep
-        period_s = 1 / bench.logs.rate_hz
+        # Without commands and torque channels, one call makes all physics steps of a frame.
+        at_once = bench.substeps if drive is None and not bench.commanded and not self._efforts.is_needed else 1
+        goals = None if drive is None else self._goals(delay_s, (frames - 1) * bench.substeps)
         for frame in range(1, frames):
-            # Without commands and torque channels, one call makes all physics steps of a frame.
-            at_once = bench.substeps if drive is None and not bench.commanded and not self._efforts.is_needed else 1
             for substep in range(0, bench.substeps, at_once):
-                self._push(drive, frame - 1, (frame - 1) * period_s + substep * step_s - delay_s, step_s)
+                self._apply_commands(frame - 1)
+                if drive is not None and goals is not None:
+                    self._push(drive, *next(goals))
                 reads_efforts = substep == 0 and self._efforts.is_needed
                 if reads_efforts:
                     self._efforts.note_velocity()
@@ -176,17 +196,12 @@ class Slots:
         bench = self.bench
         for channel in bench.measured:
             first = np.stack([track.begin[channel.name] for track in self.tracks])[self._log]
-            joint = bench.model.joint(channel.joint)
-            position, velocity = int(joint.qposadr[0]), int(joint.dofadr[0])
-            match channel.of:
-                case "position" | "place":
-                    self._qpos[:, position : position + first.shape[1]] = first
-                case "turn":
-                    self._qpos[:, position + 3 : position + 7] = first / np.linalg.norm(first, axis=1, keepdims=True)
-                case "velocity" | "linear_velocity":
-                    self._qvel[:, velocity : velocity + first.shape[1]] = first
-                case "angular_velocity":
-                    self._qvel[:, velocity + 3 : velocity + 6] = first
+            if channel.of not in PARTS:
+                continue
+            if channel.of == "turn":
+                first = first / np.linalg.norm(first, axis=1, keepdims=True)
+            state, columns = self._columns(channel)
+            state[:, columns] = first
         drive = None
         if bench.drive is not None:
             kind = DRIVES[bench.drive.model]
@@ -196,13 +211,26 @@ class Slots:
                 name: np.array([track.inputs[name] for track in self.tracks])[self._log][:, None]
                 for name in kind.inputs
             }
-            goal = self._goal(np.zeros((self.width, len(self._driven_dof))))
+            goal = self._goal(np.zeros((1, self.width, len(self._driven_dof))))[0]
             drive = kind(values, given, goal)
         self.batch.forward(stage=_SEEN)
         return drive
 
+    def _goals(self, delay_s: np.ndarray, steps: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For each physics step: (slots, joints) goals that have arrived at the driven joints, and which are powered.
+
+        They do not depend on the state, so many steps are computed at once.
+        """
+        bench, last = self.bench, len(self._enabled[0]) - 1
+        for first in range(0, steps, AT_ONCE):
+            step = np.arange(first, min(first + AT_ONCE, steps))
+            now_s = step // bench.substeps * (1 / bench.logs.rate_hz) + step % bench.substeps * bench.model.opt.timestep
+            time_s = now_s[:, None, None] - delay_s
+            frame = np.clip(np.floor(time_s * bench.logs.rate_hz + 1e-6), 0, last).astype(int)
+            yield from zip(self._goal(time_s), self._enabled[self._log[:, None], frame], strict=True)
+
     def _goal(self, time_s: np.ndarray) -> np.ndarray:
-        """Goals of the driven joints as sent at these times (slots, joints). A goal holds until the next one.
+        """Goals of the driven joints as sent at these times (steps, slots, joints). A goal holds until the next one.
 
         A change within a physics step counts by its share of the step, so that residuals are smooth in the delay.
         """
@@ -214,8 +242,8 @@ class Slots:
         goal = np.empty_like(place)
         for k, name in enumerate(self._goal_of):
             rows = self._commands[name][:, :, 0]
-            old, new = rows[self._log, before[:, k]], rows[self._log, now[:, k]]
-            goal[:, k] = old + share[:, k] * (new - old)
+            old, new = rows[self._log, before[..., k]], rows[self._log, now[..., k]]
+            goal[..., k] = old + share[..., k] * (new - old)
         return goal * self._command_scale
 
     def _scale_commands(self, value_of: Callable[[str], np.ndarray]) -> np.ndarray:
@@ -233,45 +261,40 @@ class Slots:
             return self._fields["dof_armature"]
         return np.broadcast_to(self.bench.model.dof_armature, (self.width, self.bench.model.nv))
 
-    def _push(self, drive: ServoModel | None, now: int, time_s: np.ndarray, step_s: float) -> None:
-        """Apply the commands of frame `now`, as they have arrived by `time_s` at each driven joint."""
+    def _apply_commands(self, frame: int) -> None:
+        """Apply the commands of a frame to the model's own actuators."""
         for channel, control in self._controls:
-            self._ctrl[:, control] = self._commands[channel][self._log, min(now, len(self._enabled[0]) - 1), 0]
-        if drive is None:
-            return
-        frame = np.clip(np.floor(time_s * self.bench.logs.rate_hz + 1e-6), 0, len(self._enabled[0]) - 1).astype(int)
-        on = self._enabled[self._log[:, None], frame]
+            self._ctrl[:, control] = self._commands[channel][self._log, min(frame, len(self._enabled[0]) - 1), 0]
+
+    def _push(self, drive: ServoModel, goal: np.ndarray, on: np.ndarray) -> None:
+        """Apply the torques of the servos for one physics step, (slots, joints) goals and whether a motor is on."""
         dofs = self._driven_dof
         push = drive.push(
-            self._goal(time_s), on, self._qpos[:, self._driven_qpos], self._qvel[:, dofs], self._bias[:, dofs], step_s
+            goal,
+            on,
+            self._qpos[:, self._driven_qpos],
+            self._qvel[:, dofs],
+            self._bias[:, dofs],
+            self.bench.model.opt.timestep,
         )
         self._applied[:, dofs] = push.torque_nm
         self._motor_nm[:, dofs], self._braking[:, dofs] = push.motor_nm, push.braking_nms_rad
         self.field("dof_frictionloss")[:, dofs] = push.friction_nm
         self.field("dof_damping")[:, dofs] = push.damping_nms_rad
 
+    def _columns(self, channel: ChannelMap) -> tuple[np.ndarray, slice]:
+        """The state that a measured channel reads, and its columns."""
+        joint = self.bench.model.joint(channel.joint)
+        name, first, stop = PARTS[channel.of]
+        start = int((joint.qposadr if name == "qpos" else joint.dofadr)[0])
+        return self._qpos if name == "qpos" else self._qvel, slice(start + first, start + stop)
+
     def _read(self, out: dict[str, np.ndarray], frame: int, bias: np.ndarray) -> None:
-        model = self.bench.model
-        driven = list(self.bench.drive.joints) if self.bench.drive is not None else []
-        for channel in self.bench.compared:
-            joint = model.joint(channel.joint)
-            position, velocity = int(joint.qposadr[0]), int(joint.dofadr[0])
-            rows = out[channel.name]
-            match channel.of:
-                case "position":
-                    rows[:, frame, 0] = self._qpos[:, position]
-                    if channel.joint in driven:
-                        rows[:, frame, 0] += bias[:, driven.index(channel.joint)]
-                case "place":
-                    rows[:, frame] = self._qpos[:, position : position + 3]
-                case "turn":
-                    rows[:, frame] = self._qpos[:, position + 3 : position + 7]
-                case "velocity":
-                    rows[:, frame, 0] = self._qvel[:, velocity]
-                case "linear_velocity":
-                    rows[:, frame] = self._qvel[:, velocity : velocity + 3]
-                case "angular_velocity":
-                    rows[:, frame] = self._qvel[:, velocity + 3 : velocity + 6]
+        for name, state, columns, driven in self._compared:
+            rows = out[name][:, frame]
+            rows[:] = state[:, columns]
+            if driven is not None:
+                rows[:, 0] += bias[:, driven]
 
 
 def _width(channel: ChannelMap) -> int:

@@ -5,6 +5,7 @@ with the reference; the best shift is refined between rows with a parabola. `res
 time and lag, which needs more rows.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -98,26 +99,38 @@ def _same_scale(pairs: SignalPairs, shift: int) -> tuple[float, float, float, fl
 
 def _best_line(pairs: SignalPairs, shift: int) -> tuple[float, float, float, float] | None:
     shifted = [_shifted(pair, shift) for pair in pairs]
-    x = np.concatenate([reference.ravel() for reference, _ in shifted] or [np.empty(0)])
-    y = np.concatenate([follower.ravel() for _, follower in shifted] or [np.empty(0)])
-    slope, correlation, _ = fit_line(x, y)
+    if not shifted:
+        return None
+    x, y = (_joined([pair[side].ravel() for pair in shifted]) for side in (0, 1))
+    slope, correlation, _, spread = _line(x, y)
     if correlation == 0:
         return None
-    rms = float(np.nanstd(y)) * float(np.sqrt(max(1 - correlation**2, 0)))
-    return 1 - correlation**2, slope, correlation, rms
+    return 1 - correlation**2, slope, correlation, spread * math.sqrt(max(1 - correlation**2, 0))
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def fit_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
     """Slope, correlation and intercept of y over x, where both are finite; zeros where nothing varies."""
+    return _line(x, y)[:3]
+
+
+def _line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float, float]:
+    """The results of `fit_line`, and the standard deviation of y."""
     known = np.isfinite(x) & np.isfinite(y)
-    x, y = x[known], y[known]
-    if len(x) < MIN_ROWS:
-        return 0.0, 0.0, 0.0
-    x_mean, y_mean = float(x.mean()), float(y.mean())
+    if not known.all():
+        x, y = x[known], y[known]
+    count = len(x)
+    if count < MIN_ROWS:
+        return 0.0, 0.0, 0.0, 0.0
+    # This runs thousands of times per recording: the functions of NumPy without their checks of arguments.
+    x_mean, y_mean = float(np.add.reduce(x)) / count, float(np.add.reduce(y)) / count
     x, y = x - x_mean, y - y_mean
     # einsum, because the dot product of BLAS starts threads for long signals, which costs more than it gains.
     xx, yy, xy = (float(np.einsum("i,i->", a, b)) for a, b in ((x, x), (y, y), (x, y)))
-    if min(xx, yy) < 1e-24 * len(x):
-        return 0.0, 0.0, 0.0
+    if min(xx, yy) < 1e-24 * count:
+        return 0.0, 0.0, 0.0, 0.0
     slope = xy / xx
-    return slope, xy / float(np.sqrt(xx) * np.sqrt(yy)), y_mean - slope * x_mean
+    return slope, xy / (math.sqrt(xx) * math.sqrt(yy)), y_mean - slope * x_mean, math.sqrt(yy / count)

@@ -1,5 +1,7 @@
 """Stretches of rows and simple statistics of signals, shared by the checks."""
 
+import math
+
 import numpy as np
 
 from twinloop.signals.delay import fit_line
@@ -29,8 +31,21 @@ def held(values: np.ndarray) -> np.ndarray:
 
 
 def span(values: np.ndarray) -> float:
-    """Distance between the 1 % and 99 % quantiles."""
-    low, high = np.quantile(values, (0.01, 0.99))
+    """Distance between the 1 % and 99 % quantiles.
+
+    The result of `np.quantile`, which takes five times as long for the few hundred values of an episode.
+    """
+    last = len(values) - 1
+    if last < 0 or values.ndim != 1:
+        low, high = np.quantile(values, (0.01, 0.99))
+        return float(high - low)
+    lower, upper = 0.01 * last, 0.99 * last
+    a, b = int(lower), int(upper)
+    ordered = np.partition(values, sorted({a, min(a + 1, last), b, min(b + 1, last), last}))
+    if np.isnan(ordered[last]):
+        return math.nan
+    low = ordered[a] + (ordered[min(a + 1, last)] - ordered[a]) * (lower - a)
+    high = ordered[b] + (ordered[min(b + 1, last)] - ordered[b]) * (upper - b)
     return float(high - low)
 
 
