@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.calibrate.made import command, logs_of_truth, write_json, xl330
+from tests.pages import blocks, run_commands, run_python
 from twinloop.cli import main
 from twinloop.cli.commands import COMMANDS
 from twinloop.dashboard.effects.looks import range_of
@@ -31,10 +32,6 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
 
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the examples in it, where the README's commands have been run."""
@@ -51,8 +48,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for many, few in fewer.items():
         assert many in commands
         commands = commands.replace(many, few)
-    script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-    subprocess.run(["bash", "-euc", script], cwd=folder, check=True, capture_output=True)
+    run_commands(commands, folder)
     return folder
 
 
@@ -84,10 +80,9 @@ def test_the_python_of_the_readme_is_short_and_runs_as_a_script(place: Path):
 def test_the_sql_and_python_of_the_dataset_page_run(place: Path):
     page = (ROOT / "docs" / "dataset.md").read_text()
     for commands in blocks(page, "sh"):
-        script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-        subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True)
+        run_commands(commands, place)
     for script in blocks(page, "python"):
-        subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
+        run_python(script, place)
 
 
 def test_the_commands_and_python_of_the_cameras_page_run(place: Path):
@@ -97,10 +92,9 @@ def test_the_commands_and_python_of_the_cameras_page_run(place: Path):
         pytest.skip(f"no pictures here: {error}")
     page = (ROOT / "docs" / "cameras.md").read_text()
     (commands,), (script,), (config, _) = (blocks(page, language) for language in ("sh", "python", "yaml"))
-    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-    subprocess.run(["bash", "-euc", commands], cwd=place, check=True, capture_output=True)
+    run_commands(commands, place)
     assert (place / "draws.png").stat().st_size > 50_000
-    subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
+    run_python(script, place)
     assert config in (ROOT / "examples" / "cameras.yaml").read_text()
 
 
@@ -111,9 +105,8 @@ def test_the_commands_of_the_visual_gap_page_run(tmp_path: Path):
         pytest.skip(f"no pictures here: {error}")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     export, restyle, *_ = blocks((ROOT / "docs" / "visual_gap.md").read_text(), "sh")
-    commands = (export + restyle).replace("twinloop ", f"{sys.executable} -m twinloop ")
-    assert "--episodes 4" in commands
-    subprocess.run(["bash", "-euc", commands.replace("--episodes 4", "--episodes 1")], cwd=tmp_path, check=True)
+    assert "--episodes 4" in export + restyle
+    run_commands((export + restyle).replace("--episodes 4", "--episodes 1"), tmp_path)
     assert Dataset.open(tmp_path / "datasets" / "both").stored == 2
 
 
@@ -122,7 +115,7 @@ def test_the_python_and_the_cell_of_the_rehearsal_page_run(tmp_path: Path):
     page = (ROOT / "docs" / "rehearsal.md").read_text()
     (script,), (cell,) = blocks(page, "python"), blocks(page, "yaml")
     (tmp_path / "mine.yaml").write_text(cell)
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    run_python(script, tmp_path)
     assert cell_of(str(tmp_path / "mine.yaml")).truth["friction_coefficient"] == (0.4, 0.4)
 
 
@@ -133,8 +126,7 @@ def test_the_commands_of_the_look_page_run(place: Path):
     except RenderError as error:
         pytest.skip(f"no pictures here: {error}")
     (commands,) = blocks((ROOT / "docs" / "look.md").read_text(), "sh")
-    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-    subprocess.run(["bash", "-euc", commands], cwd=place, check=True, capture_output=True)
+    run_commands(commands, place)
     for name in re.findall(r"--out (\S+\.(?:png|rrd))", commands):
         assert (place / name).stat().st_size > 20_000
 
@@ -148,10 +140,9 @@ def test_the_commands_and_python_of_the_learning_page_run(place: Path):
             "--steps 50": "--steps 2",
         }.items():
             commands = commands.replace(many, few)
-        script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-        subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True)
+        run_commands(commands, place)
     for script in blocks(page, "python"):
-        subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
+        run_python(script, place)
 
 
 def test_the_commands_of_the_calibrating_page_run(tmp_path: Path):
@@ -162,22 +153,21 @@ def test_the_commands_of_the_calibrating_page_run(tmp_path: Path):
     (commands,) = blocks((ROOT / "docs" / "calibrating.md").read_text(), "sh")
     # Two parameters show the same as all.
     commands = commands.replace("--out patch.yaml", "--fit resistance_ohm coulomb_nm --out patch.yaml")
-    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-    subprocess.run(["bash", "-euc", commands], cwd=tmp_path, check=True, capture_output=True)
+    run_commands(commands, tmp_path)
     assert "<svg" in (tmp_path / "replay.html").read_text()
     assert "joint_friction_nm" in (tmp_path / "patch.yaml").read_text()
 
 
-def test_the_commands_python_and_limits_of_the_deploying_page_run(place: Path, twin: Twin):
+def test_the_commands_python_and_limits_of_the_deploying_page_run(
+    place: Path, twin: Twin, capsys: pytest.CaptureFixture[str]
+):
     page = (ROOT / "docs" / "deploying.md").read_text()
     (commands,), (script,), (limits,) = (blocks(page, language) for language in ("sh", "python", "yaml"))
-    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-    state = {**os.environ, "XDG_STATE_HOME": str(place / "state")}
-    subprocess.run(["bash", "-euc", commands], cwd=place, check=True, capture_output=True, env=state)
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=place, check=True, capture_output=True, text=True, env=state
-    )
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["candidate", "control"]
+    state = {"XDG_STATE_HOME": str(place / "state")}
+    run_commands(commands, place, environment=state)
+    capsys.readouterr()
+    run_python(script, place, environment=state)
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["candidate", "control"]
     (place / "narrow.yaml").write_text(limits)
     bounds = bounds_of(description_of(twin, id="twin", lockstep=True))
     assert narrowed(bounds, place / "narrow.yaml").force_n == 60
@@ -186,25 +176,23 @@ def test_the_commands_python_and_limits_of_the_deploying_page_run(place: Path, t
 def test_the_commands_of_the_collecting_page_run_and_its_consent_is_valid(place: Path, tmp_path: Path):
     page = (ROOT / "docs" / "collecting.md").read_text()
     (commands,), (consent,) = blocks(page, "sh"), blocks(page, "yaml")
-    script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-    kept = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
-    subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True, env=kept)
+    run_commands(commands, place, environment={"XDG_STATE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)})
     verdicts = Dataset.open(place / "runlogs" / "demos").attempts()["verdict"].to_pylist()
     assert verdicts.count("forgotten") == 1
     (tmp_path / "consent.yaml").write_text(consent)
     assert read_consent(tmp_path / "consent.yaml").participant == "P017"
 
 
-def test_the_commands_and_python_of_the_statistics_page_run(tmp_path: Path):
+def test_the_commands_and_python_of_the_statistics_page_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     page = (ROOT / "docs" / "statistics.md").read_text()
     rates = {f"policy-{place}": {"successes": 3 * place, "trials": 20} for place in range(1, 7)}
     (tmp_path / "pairs.json").write_text(json.dumps({"real": {"pick": rates}, "sim": {"pick": rates}}))
     (commands,), (script,) = blocks(page, "sh"), blocks(page, "python")
-    commands = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-    subprocess.run(["bash", "-euc", commands], cwd=tmp_path, check=True, capture_output=True)
+    run_commands(commands, tmp_path)
     assert (tmp_path / "trust.html").stat().st_size > 5000
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout.startswith(("accept", "continue"))
+    capsys.readouterr()
+    run_python(script, tmp_path)
+    assert capsys.readouterr().out.startswith(("accept", "continue"))
 
 
 def test_the_config_of_the_readme_is_the_example():

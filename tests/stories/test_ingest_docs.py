@@ -2,8 +2,6 @@
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 
 from tests.curate.quality.recordings import clean_takes
 from tests.dataset.ingest.sources import lerobot_v2
-from tests.stories.test_docs import blocks
+from tests.pages import blocks, run_commands, run_python
 from twinloop.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -43,10 +41,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("page", [INGESTING, COMPARING], ids=lambda page: page.stem)
 def test_the_commands_and_python_of_the_page_run(place: Path, page: Path):
     for commands in blocks(page.read_text(), "sh"):
-        script = commands.replace("twinloop ", f"{sys.executable} -m twinloop ")
-        subprocess.run(["bash", "-euc", script], cwd=place, check=True, capture_output=True)
+        run_commands(commands, place)
     for script in blocks(page.read_text(), "python"):
-        subprocess.run([sys.executable, "-c", script], cwd=place, check=True, capture_output=True)
+        run_python(script, place)
 
 
 def test_the_mapping_of_the_page_is_the_example():
