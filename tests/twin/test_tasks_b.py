@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import binom
 
+from tests.simulate.tracked_expert import TrackedExpert
 from twinloop.curate.judge import judge
 from twinloop.run.config import config_from_text
 from twinloop.run.twin import twin_of
@@ -40,17 +41,20 @@ randomization:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_the_expert_solves_it_under_default_ranges(task: str):
+def test_the_expert_solves_it_under_default_ranges_and_the_tracker_sees_every_phase(task: str):
     config = config_from_text(f"scene: {{task: {task}}}\n{DEFAULT_RANGES}", name="cell.yaml", folder=Path())
     twin = twin_of(config)
     cell = Cell(twin, width=EPISODES)
-    expert = Expert(twin, config.expert, width=EPISODES, seed=0)
-    reasons: list[str] = []
-    for episodes in rollout(cell, iter([config.sampler().draw(0, EPISODES)]), expert, seed=0):
-        reasons += judge(episodes, twin, config.curate).reasons
-    accepted = reasons.count("accepted")
+    expert = TrackedExpert(twin, Expert(twin, config.expert, width=EPISODES, seed=0), width=EPISODES)
+    (episodes,) = rollout(cell, iter([config.sampler().draw(0, EPISODES)]), expert, seed=0)
+    reasons = judge(episodes, twin, config.curate).reasons
+    accepted = list(reasons).count("accepted")
     # So few would be accepted less than once in a hundred times if the expert reached the goal.
     assert accepted >= binom.ppf(LEVEL, EPISODES, GOAL), reasons
+    # An expert that gives up has not completed its program.
+    completed = expert.final[episodes.success & ~episodes.lost]
+    assert len(completed) >= 10
+    assert (completed == len(twin.task.phases)).mean() > 0.9
 
 
 @pytest.mark.parametrize("task", TASKS)
