@@ -24,26 +24,29 @@ MARKERS = (*SOURCES, *FIXTURES.values(), "slow")
 SLOW_FOLDERS = ("stories", "faults", "outside")
 
 SLOW_MODULES = (
-    "calibrate/footage/test_footage.py", "calibrate/test_check.py", "calibrate/test_effort.py",
-    "calibrate/test_fit.py", "calibrate/test_population.py", "calibrate/test_profile.py",
-    "calibrate/visual/test_anchoring.py", "cli/test_calibrate.py", "cli/test_gallery.py", "cli/test_view.py",
-    "curate/discriminator/test_curator.py", "curate/discriminator/test_real_recordings.py",
-    "curate/quality/test_checks.py", "curate/test_failure.py", "dashboard/test_report.py",
-    "dataset/ingest/test_ingest.py", "dataset/ingest/test_logs.py", "dataset/remote/test_full_store.py",
-    "dataset/test_worth.py", "deploy/test_effects.py", "diagnose/test_findings.py", "diagnose/test_pictures.py",
-    "gate/test_evaluate.py", "laws/test_dataset_laws.py", "laws/test_draws_laws.py",
+    "calibrate/footage/test_footage.py", "calibrate/test_check.py", "calibrate/test_delay_lag.py",
+    "calibrate/test_effort.py", "calibrate/test_fit.py", "calibrate/test_population.py", "calibrate/test_profile.py",
+    "calibrate/test_top_speed.py", "calibrate/visual/test_anchoring.py", "cli/test_calibrate.py",
+    "cli/test_gallery.py", "cli/test_view.py", "curate/discriminator/test_curator.py",
+    "curate/discriminator/test_real_recordings.py", "curate/quality/test_checks.py", "curate/test_failure.py",
+    "dashboard/test_report.py", "dataset/ingest/test_ingest.py", "dataset/ingest/test_logs.py",
+    "dataset/remote/test_full_store.py", "dataset/test_merge_videos.py", "dataset/test_verify.py",
+    "dataset/test_worth.py", "deploy/test_effects.py", "deploy/test_imperfection.py", "diagnose/test_compare.py",
+    "diagnose/test_diagnosis.py", "diagnose/test_emulator.py", "diagnose/test_findings.py",
+    "diagnose/test_pictures.py", "gate/test_evaluate.py", "gate/test_monitor.py", "gate/test_rules_of_the_robot.py",
+    "laws/test_dataset_laws.py", "laws/test_digest_laws.py", "laws/test_draws_laws.py", "laws/test_drive_laws.py",
     "laws/test_every_row_does_something.py", "laws/test_gate_laws.py", "laws/test_matter_laws.py",
     "laws/test_one_digest.py", "laws/test_people_laws.py", "laws/test_pictures_laws.py", "laws/test_safety_laws.py",
     "laws/test_simulation_laws.py", "laws/test_watching_laws.py", "learn/test_actor.py", "learn/test_checkpoint.py",
-    "learn/test_keypoints.py", "learn/test_onnx.py", "learn/test_policies.py", "learn/test_train.py",
-    "observe/test_matter_pictures.py", "observe/test_occluders.py", "observe/test_renderer.py",
+    "learn/test_keypoints.py", "learn/test_mix_curve.py", "learn/test_onnx.py", "learn/test_policies.py",
+    "learn/test_train.py", "observe/test_matter_pictures.py", "observe/test_occluders.py", "observe/test_renderer.py",
     "observe/test_sweeps.py", "run/test_mesh_things.py", "scene_export/test_folder.py", "scene_export/test_mjcf.py",
-    "scene_export/test_usd.py", "simulate/test_expert.py", "simulate/test_phase_tracker.py",
-    "simulate/test_warp_engine.py", "twin/test_bin_picking.py", "twin/test_bystander.py",
-    "twin/test_inspect_robot.py", "twin/test_mesh.py", "twin/test_mjcf_robot.py", "twin/test_products.py",
-    "twin/test_soft.py", "twin/test_tasks_b.py",
+    "scene_export/test_usd.py", "simulate/test_drive.py", "simulate/test_expert.py", "simulate/test_phase_tracker.py",
+    "simulate/test_reach.py", "simulate/test_warp_engine.py", "twin/test_bin_picking.py", "twin/test_bystander.py",
+    "twin/test_handover.py", "twin/test_inspect_robot.py", "twin/test_mesh.py", "twin/test_mjcf_robot.py",
+    "twin/test_products.py", "twin/test_soft.py", "twin/test_tasks_b.py",
 )  # fmt: skip
-"""Modules that took more than 4 s of CPU time when this list was made."""
+"""Modules that took more than 3 s of CPU time when this list was made."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,6 +5,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -69,10 +70,17 @@ def is_module(package: str, name: str) -> bool:
     folder = PACKAGE / Path(*package.split("."))
     if not (folder / f"{name}.py").exists():
         return False
-    exported = ast.walk(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
-    return not any(isinstance(node, ast.Constant) and node.value == name for node in exported)
+    return name not in strings_of(folder / "__init__.py")
 
 
+@cache
+def strings_of(path: Path) -> set[object]:
+    """The constants in a module, among which are the names that it exports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+
+
+@cache
 def cross_room_imports() -> list[Import]:
     return [
         (room_of(path), str(path.relative_to(PACKAGE)), module)

@@ -4,6 +4,7 @@
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,7 @@ def named_rows(path: Path) -> set[str]:
     return {string.partition(".")[0] for string in strings} & NAMES
 
 
+@cache
 def rows_named_by_entry() -> dict[str, set[str]]:
     """Entry of `ALLOWED`, or file outside of it -> the rows that it names."""
     rows: dict[str, set[str]] = {entry: set() for entry in ALLOWED}
