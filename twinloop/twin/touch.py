@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from twinloop.errors import ModelError
+from twinloop.twin.rotation import cross
 
 ALONG, ACROSS = 4, 3  # taxels along and across a finger: 6 mm each on the Franka Hand's pads
 TAXELS = ALONG * ACROSS
@@ -47,7 +48,7 @@ class TouchIndex:
         for side, taxels, part in zip(self.outwards, self.taxels_m, self.contacts, strict=True):
             listed = sensordata[:, part].reshape(len(sensordata), -1, 4, 3)
             force, place, normal, tangent = (listed[:, :, number] for number in range(4))
-            other = np.cross(normal, tangent)
+            other = cross(normal, tangent)
             in_world = force[..., :1] * normal + force[..., 1:2] * tangent + force[..., 2:] * other
             in_tool = (in_world[..., :, None] * tool_axes[:, None]).sum(axis=2)
             at = ((place - tool_position[:, None])[..., :, None] * tool_axes[:, None]).sum(axis=2)[..., ::2]

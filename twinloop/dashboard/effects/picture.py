@@ -1,7 +1,8 @@
 """EffectPicture: a row's effect drawn, as the bytes of a small file, and how clear the difference is."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -29,7 +30,12 @@ class EffectPicture:
     look: str
     clearness: float
     suffix: str
-    content: bytes
+    draw: Callable[[], bytes]
+
+    @cached_property
+    def content(self) -> bytes:
+        """The bytes of the file. Of several pictures of a row only the clearest is drawn."""
+        return self.draw()
 
 
 def picture_of(row: Parameter, studio: StripRenderer) -> EffectPicture:
@@ -82,8 +88,12 @@ def _curves(effect: RowEffect, name: str, measure: Measure) -> EffectPicture:
     if nominal in (low, high):
         del lines["low" if nominal == low else "high"]
     alt_text = f"{measure.label} over time, {row.name} from {number(low)} to {number(high)} {row.unit}"
-    drawn = chart(lines, effect.twin.control_period_s, measure.label, alt_text)
-    return EffectPicture(row, name, difference(effect, measure), ".svg", drawn.encode())
+    draw = partial(_chart_bytes, lines, effect.twin.control_period_s, measure.label, alt_text)
+    return EffectPicture(row, name, difference(effect, measure), ".svg", draw)
+
+
+def _chart_bytes(lines: Mapping[str, tuple[str, np.ndarray]], period_s: float, label: str, alt_text: str) -> bytes:
+    return chart(lines, period_s, label, alt_text).encode()
 
 
 def _moving(row: Parameter) -> EffectPicture:
@@ -100,7 +110,7 @@ def _moving(row: Parameter) -> EffectPicture:
         del lines["low" if nominal == low else "high"]
     label = measures[name].label
     alt_text = f"{label} over time, {row.name} from {number(low)} to {number(high)} {row.unit}"
-    return EffectPicture(row, name, clearness, ".svg", chart(lines, period_s, label, alt_text).encode())
+    return EffectPicture(row, name, clearness, ".svg", partial(_chart_bytes, lines, period_s, label, alt_text))
 
 
 def _strip(effect: RowEffect, name: str, strip: Strip, studio: StripRenderer) -> EffectPicture:
@@ -111,7 +121,7 @@ def _strip(effect: RowEffect, name: str, strip: Strip, studio: StripRenderer) ->
         left = place * (wide + GAP_PX)
         sheet[:tall, left : left + wide] = tile
         write_text(sheet, _text(value, effect.row), left, tall + 1, FAINT, wide)
-    return EffectPicture(effect.row, name, clearness, ".jpg", jpeg_bytes(sheet))
+    return EffectPicture(effect.row, name, clearness, ".jpg", partial(jpeg_bytes, sheet))
 
 
 def _sentences(effect: RowEffect, name: str) -> EffectPicture:
@@ -121,7 +131,7 @@ def _sentences(effect: RowEffect, name: str) -> EffectPicture:
     for place, (value, instruction) in enumerate(zip(effect.values, spoken, strict=True)):
         line = f"{_text(value, effect.row)}: {instruction}"
         write_text(sheet, line, GAP_PX, place * LINE_PX + 1, FAINT, WORDS_PX - 2 * GAP_PX)
-    return EffectPicture(effect.row, name, len(set(spoken)) - 1.0, ".jpg", jpeg_bytes(sheet))
+    return EffectPicture(effect.row, name, len(set(spoken)) - 1.0, ".jpg", partial(jpeg_bytes, sheet))
 
 
 def _text(value: float, row: Parameter) -> str:
