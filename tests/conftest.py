@@ -41,6 +41,11 @@ SEED_RANGES: dict[str, Distribution] = {
 Simulate = Callable[..., Episodes]
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores: tests wait for the processes, browsers and stores that they start."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(scope="session")
 def twin() -> Twin:
     return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"])
