@@ -20,6 +20,7 @@ from twinloop.dataset import Dataset
 from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
 from twinloop.diagnose.engine_spread import measured_difference, spread_of
 from twinloop.diagnose.hypothesis import NOTHING
+from twinloop.diagnose.hypothesis_set import chunk_of
 from twinloop.diagnose.robot_episodes import read_episodes
 from twinloop.diagnose.summary import TraitSummary, summarise
 from twinloop.diagnose.traits import Arm, measure_traits
@@ -41,7 +42,7 @@ def twin_summary(policy: Path, config: Path) -> TraitSummary:
         load_config(config).to_yaml(), str(Path.cwd()), candidate_of(policy).load, ActingConfig(), TWIN_EPISODES,
         DiagnoseConfig.seed,
     )  # fmt: skip
-    ((_, (cell,)),) = simulate_counterfactuals(job, [(0, (NOTHING,))])
+    ((_, (cell,)),) = simulate_counterfactuals(job, [chunk_of(NOTHING)])
     return summarise(cell.traits)
 
 

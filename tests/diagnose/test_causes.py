@@ -58,3 +58,16 @@ def test_a_bank_has_every_gap_that_the_cell_can_show():
     assert {hypothesis.gap for hypothesis in hypotheses} == {None, *GAPS}
     assert sum(len(hypothesis.sizes) > 1 for hypothesis in hypotheses) >= 4
     assert np.all([max(item.sizes.values()) > 0 for item in hypotheses if item.sizes])
+
+
+def test_darkness_has_a_hypothesis_in_which_the_tracker_gets_worse_too():
+    plain, both = (cause for cause in CAUSES if cause.row == "lighting_intensity" and cause.side == "low")
+    assert (plain.worse, both.worse) == ("", "tracker_loss_share")
+    assert both.gap == "visual"
+    assert "tracker_loss_share" not in hypothesis_of([(plain, 1.0)]).ranges
+    (dim, dark) = (hypothesis_of([(both, size)]).ranges["tracker_loss_share"].support()[1] for size in (0.5, 1.0))
+    assert 0 < dim < dark < BY_NAME["tracker_loss_share"].plausible[1]
+    # A cause of the tracker's own row sets the row itself.
+    own = next(cause for cause in CAUSES if cause.row == "tracker_loss_share")
+    together = hypothesis_of([(both, 1.0), (own, 0.2)])
+    assert together.ranges["tracker_loss_share"] == own.distribution(0.2)

@@ -24,19 +24,19 @@ class Simulator:
         self._stop_after = stop_after
 
     def __call__(self, chunks: Sequence[Chunk]):
-        for first, hypotheses in chunks:
+        for chunk in chunks:
             if len(self.simulated) == self._stop_after:
                 raise KeyboardInterrupt
-            self.simulated.append(first)
+            self.simulated.append(chunk.numbers[0])
             cells = [
-                CounterfactualCell(hypothesis, np.full((EPISODES, len(TRAITS)), float(first + place)))
-                for place, hypothesis in enumerate(hypotheses)
+                CounterfactualCell(hypothesis, np.full((EPISODES, len(TRAITS)), float(number)))
+                for number, hypothesis in zip(chunk.numbers, chunk.hypotheses, strict=True)
             ]
-            yield (first, hypotheses), cells
+            yield chunk, cells
 
 
 def made(folder: Path, simulator: Simulator) -> Bank:
-    return make_bank(embedded_config(), simulator, folder=folder, levels=2, seed=1)
+    return make_bank(embedded_config(), simulator, folder=folder, levels=2, episodes=EPISODES, seed=1)
 
 
 def test_a_stopped_bank_continues_with_the_missing_chunks(tmp_path: Path):

@@ -119,3 +119,13 @@ def test_a_soft_servo_is_told_from_a_late_one(arm: Arm, gain: float, late: int):
     frames = {**whole.frames, "observation.effort": np.column_stack([effort, np.zeros(ROWS)])}
     softness = trait_value("softness", EpisodeTrace(frames, success=True, arm=arm))
     assert softness == pytest.approx(1000 / gain, rel=0.05)
+
+
+def test_failed_episodes_are_compared_up_to_the_time_limit_of_the_twin(arm: Arm):
+    seconds = 60 * arm.period_s
+    whole = shown(arm, noise_mrad=2.0)
+    failed = EpisodeTrace(whole.frames, success=False, arm=arm)
+    short = {name: values[:60] for name, values in whole.frames.items()}
+    cut = measure_traits([EpisodeTrace(short, success=False, arm=arm)])
+    np.testing.assert_array_equal(measure_traits([failed], seconds), cut)
+    np.testing.assert_array_equal(measure_traits([whole], seconds), measure_traits([whole]))

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from twinloop.diagnose.causes import Cause
 from twinloop.diagnose.hypothesis import Hypothesis
 from twinloop.diagnose.hypothesis_set import Chunk
+from twinloop.diagnose.summary import TraitSummary, paired_difference, summarise
 from twinloop.diagnose.traits import TRAITS
 
 _SUCCESS = [trait.name for trait in TRAITS].index("success")
@@ -46,6 +48,16 @@ class Bank:
     def paired(self, cell: CounterfactualCell) -> np.ndarray:
         """(episodes, traits) of the unchanged twin in the scenes of a cell."""
         return self.reference.traits[: len(cell.traits)]
+
+    def difference(self, cell: CounterfactualCell) -> tuple[np.ndarray, np.ndarray]:
+        """((entries,) change of the summary from the unchanged twin to a cell, (entries,) its sampling variance)."""
+        return paired_difference(cell.traits, self.paired(cell), self._usual[len(cell.traits)])
+
+    @cached_property
+    def _usual(self) -> dict[int, TraitSummary]:
+        """Number of episodes -> summary of the unchanged twin in the scenes of cells with as many."""
+        counts = {len(cell.traits) for cell in self.cells}
+        return {count: summarise(self.reference.traits[:count]) for count in counts}
 
     def alone(self, cause: Cause) -> list[tuple[float, CounterfactualCell]]:
         """(size, cell) of the cells in which only this cause holds, the smallest size first."""

@@ -35,6 +35,7 @@ class Cause:
         element: the only element of the row that is wrong; "" for all of them.
         dependent: rows that act only together with this row; they are drawn from their sensible ranges.
         base: range of the row in the unchanged twin; a single value, except for rows that lay out a scene.
+        worse: a row of another gap that this error makes worse, by the same share of its largest size; "" for none.
     """
 
     row: str
@@ -42,10 +43,12 @@ class Cause:
     base: tuple[float, float]
     element: str = ""
     dependent: tuple[str, ...] = ()
+    worse: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.row}{'.' * bool(self.element)}{self.element} ({self.side})"
+        more = f" with {self.worse}" if self.worse else ""
+        return f"{self.row}{'.' * bool(self.element)}{self.element} ({self.side}{more})"
 
     @cached_property
     def parameter(self) -> Parameter:
@@ -142,11 +145,14 @@ def causes_of(rows: Iterable[Parameter], *, laid_out: Mapping[str, tuple[float, 
             continue
         elements = row.elements if two_sided and row.gap not in VARYING else ()
         causes += [Cause(row.name, side, base, element, dependent) for element in elements or ("",) for side in sides]
+        if row.worsens in names and "low" in sides:
+            causes.append(Cause(row.name, "low", base, dependent=dependent, worse=row.worsens))
     return tuple(cause for cause in causes if cause.max_size > 0)
 
 
 def hypothesis_of(parts: Iterable[tuple[Cause, float]]) -> Hypothesis:
     """The hypothesis that some causes hold with these sizes."""
+    parts = tuple(parts)
     ranges: dict[str, Distribution] = {}
     elements: dict[str, float] = {}
     sizes: dict[str, float] = {}
@@ -165,6 +171,11 @@ def hypothesis_of(parts: Iterable[tuple[Cause, float]]) -> Hypothesis:
             ranges[cause.row] = distribution
         for name in cause.dependent:
             ranges[name] = Uniform(*BY_NAME[name].sensible)
+    for cause, size in parts:
+        if cause.worse and size > 0:
+            row = BY_NAME[cause.worse]
+            other = Cause(row.name, "high", (row.nominal, row.nominal))
+            ranges.setdefault(row.name, other.distribution(size / cause.max_size * other.max_size))
     if not gaps:
         return NOTHING
     gap = gaps[0] if len(set(gaps)) == 1 else None

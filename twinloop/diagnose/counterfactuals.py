@@ -7,16 +7,17 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.diagnose.bank import CounterfactualCell
-from twinloop.diagnose.hypothesis import Hypothesis
-from twinloop.diagnose.hypothesis_set import Chunk, usual_of
+from twinloop.diagnose.hypothesis import NOTHING, Hypothesis
+from twinloop.diagnose.hypothesis_set import Chunk, chunk_of, is_built_in, usual_of
 from twinloop.diagnose.snapshots import Photographer
-from twinloop.diagnose.traits import Arm, EpisodeTrace, measure_traits
+from twinloop.diagnose.traits import TRAITS, Arm, EpisodeTrace, measure_traits
 from twinloop.gate.rollouts import acted
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.observe.features import observe
 from twinloop.randomize.distribution import Constant
 from twinloop.randomize.draw import Draws, Sampler
+from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
@@ -24,7 +25,10 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
 CONDITIONS = tuple((row.name, row.condition) for row in TABLE if row.condition is not None)
-MAX_WIDTH = 96
+MAX_WIDTH = 192
+FEW = 8  # episodes of the unchanged twin from which the time limit is found
+LIMIT_SHARE, SHORTEST_LIMIT_S = 3.0, 8.0
+DURATION = next(place for place, trait in enumerate(TRAITS) if trait.name == "duration")
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class CounterfactualJob:
         episodes: episodes in each cell.
         cameras: cameras to take images with.
         paired: all cells have the scenes of the first episodes, except those of the unchanged twin.
+        longest_s: time limit of an episode; that of the task if None.
     """
 
     config_yaml: str
@@ -47,6 +52,19 @@ class CounterfactualJob:
     seed: int
     cameras: tuple[str, ...] = ()
     paired: bool = False
+    longest_s: float | None = None
+
+
+def limited(job: CounterfactualJob) -> CounterfactualJob:
+    """The job with a time limit: a multiple of the time that the policy needs in the unchanged twin.
+
+    Episodes that fail last until the limit, and take most of the simulation of a bank.
+    """
+    few = replace(job, episodes=min(job.episodes, FEW))
+    ((_, (cell,)),) = simulate_counterfactuals(few, [chunk_of(NOTHING)])
+    durations_s = cell.traits[:, DURATION]
+    done_s = durations_s[np.isfinite(durations_s)]
+    return replace(job, longest_s=max(SHORTEST_LIMIT_S, LIMIT_SHARE * float(done_s.max()) if len(done_s) else 0.0))
 
 
 def simulate_counterfactuals(
@@ -62,26 +80,35 @@ def simulate_counterfactuals(
 def _simulate(
     job: CounterfactualJob, config: RunConfig, runtime: PolicyRuntime, chunk: Chunk
 ) -> list[CounterfactualCell]:
-    first, hypotheses = chunk
-    usual, count = usual_of(config), job.episodes
+    hypotheses, count = chunk.hypotheses, job.episodes
+    usual = usual_of(config)
     # The twin is built for the largest value of each row, because delay lines must be long enough for it.
     names = dict.fromkeys(name for hypothesis in hypotheses for name in hypothesis.ranges)
     widest = {name: Constant(_reach(name, hypotheses)) for name in names}
     config = replace(config, randomization=usual | widest, rollout=replace(config.rollout, seed=job.seed))
     twin = twin_of(config)
-    # Rows that only other hypotheses change are set too, because the model holds their largest values.
-    nominal = {name: Constant(BY_NAME[name].nominal) for name in names} | usual
+    if job.longest_s is not None and job.longest_s < twin.task.longest_s:
+        twin = replace(twin, task=replace(twin.task, longest_s=job.longest_s))
+    # Rows that the model or the drives have parts for are set in every episode, as in a run that varies them.
+    nominal = {name: Constant(BY_NAME[name].nominal) for name in names if _shared(BY_NAME[name])} | usual
     samplers = [config.sampler(nominal | dict(hypothesis.ranges), seed=job.seed) for hypothesis in hypotheses]
     blocks = [
         _scenes(sampler, hypothesis, number, count, paired=job.paired)
-        for number, (sampler, hypothesis) in enumerate(zip(samplers, hypotheses, strict=True), start=first)
+        for number, sampler, hypothesis in zip(chunk.numbers, samplers, hypotheses, strict=True)
     ]
     arm, traits = Arm(twin), dict[int, np.ndarray]()
     photographer = Photographer(twin, config.cameras, job.cameras, seed=job.seed)
     for episodes in acted(config, twin, runtime, job.acting, blocks, width=min(MAX_WIDTH, count * len(blocks))):
         number = int(episodes.draws.attempts[0]) // count
         traits[number] = measure_traits(traces_of(episodes, config, twin, arm, photographer))
-    return [CounterfactualCell(hypothesis, traits[number]) for number, hypothesis in enumerate(hypotheses, start=first)]
+    return [
+        CounterfactualCell(hypothesis, traits[number])
+        for number, hypothesis in zip(chunk.numbers, hypotheses, strict=True)
+    ]
+
+
+def _shared(row: Parameter) -> bool:
+    return is_built_in(row) or row.on_command is not None
 
 
 def _reach(name: str, hypotheses: Sequence[Hypothesis]) -> float:

@@ -20,6 +20,7 @@ from twinloop.diagnose.emulator import Emulator
 from twinloop.diagnose.engine_spread import EngineSpread, engine_spread
 from twinloop.diagnose.explanations import Explanations, Observed, explanations_of
 from twinloop.diagnose.findings import PosteriorSamples, evidence_of, finding_of
+from twinloop.diagnose.hypothesis_set import chunk_of
 from twinloop.diagnose.predictive import PredictiveCheck, check_explanation
 from twinloop.diagnose.report import COSTLY_POINTS, PROBABLE, GapReport, Unmodelled
 from twinloop.diagnose.robot_episodes import last_phases
@@ -101,7 +102,7 @@ def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, seed: int)
     closed = sorted(open_, key=lambda gap: -cost[gap])[:MAX_CLOSED]
     hypotheses = [hypothesis_of(parts)]
     hypotheses += [hypothesis_of([part for part in parts if part[0].gap != gap]) for gap in closed]
-    ((_, cells),) = simulate([(0, tuple(hypotheses))])
+    ((_, cells),) = simulate([chunk_of(*hypotheses)])
     explained, *others = cells
     check = check_explanation(
         diagnosis.traits, explained.traits, diagnosis.explanations, emulator, diagnosis.engines,

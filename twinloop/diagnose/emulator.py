@@ -18,15 +18,7 @@ import numpy as np
 
 from twinloop.diagnose.bank import Bank, CounterfactualCell
 from twinloop.diagnose.causes import Cause
-from twinloop.diagnose.summary import (
-    ENTRIES,
-    LOGARITHMIC,
-    SUCCESS,
-    TraitSummary,
-    paired_change,
-    paired_variance,
-    summarise,
-)
+from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, SUCCESS, TraitSummary, summarise
 from twinloop.randomize.parameter import Gap
 
 GRID = 12
@@ -83,10 +75,16 @@ class Emulator:
         """((entries,) change, success as a share of the unchanged twin's) for (C,) sizes."""
         total, success = np.zeros(len(ENTRIES)), 1.0
         for place in np.flatnonzero(sizes > 0):
-            grid = self.sizes[place]
-            change = np.array([np.interp(sizes[place], grid, column) for column in self.changes[place].T])
+            # The sizes of the grid are equidistant.
+            steps = min(float(sizes[place] / self.sizes[place, 1]), float(GRID))
+            below = min(int(steps), GRID - 1)
+            share = steps - below
+            change, rate = (
+                (1 - share) * values[place, below] + share * values[place, below + 1]
+                for values in (self.changes, self.success)
+            )
             total += addends(change, LOGARITHMIC)
-            success *= float(np.interp(sizes[place], grid, self.success[place]))
+            success *= float(rate)
         return sum_of(total, LOGARITHMIC), success
 
 
@@ -116,9 +114,8 @@ def _interpolated(bank: Bank, cause: Cause, reference: TraitSummary) -> tuple[np
     """(sizes, changes, unknown, error, success) of a cause on its grid."""
     cells = bank.alone(cause)
     levels = np.array([0.0, *(size for size, _ in cells)])
-    pairs = [(cell.traits, bank.paired(cell)) for _, cell in cells]
-    raw = np.stack([np.zeros(len(ENTRIES)), *(paired_change(*pair) for pair in pairs)])
-    noise = np.stack([np.zeros(len(ENTRIES)), *(paired_variance(*pair) for pair in pairs)])
+    differences = [bank.difference(cell) for _, cell in cells]
+    raw, noise = (np.stack([np.zeros(len(ENTRIES)), *(pair[part] for pair in differences)]) for part in (0, 1))
     missing = ~np.isfinite(raw)
     for row in range(1, len(raw)):
         raw[row] = np.where(missing[row], raw[row - 1], raw[row])
@@ -203,7 +200,7 @@ def _errors(bank: Bank, emulator: Emulator) -> tuple[float, float]:
         for name, size in cell.hypothesis.sizes.items():
             sizes[place[name]] = size
         predicted, share = emulator.at(sizes)
-        actual = paired_change(cell.traits, bank.paired(cell))
+        actual, _ = bank.difference(cell)
         clear = np.isfinite(actual) & (np.abs(predicted) > 2 * noise)
         ratios += (np.abs(actual - predicted)[clear] / np.abs(predicted)[clear]).tolist()
         expected = min(max(emulator.usual_success * share, 0.02), 0.98)

@@ -46,6 +46,10 @@ no evidence for it, and it cannot be told from something unmodelled."""
 COSTLY_SHARE = 0.98
 CHAINS, WARM_UP, SWEEPS = 10, 50, 70
 PAIRS = 6  # pairs of causes that are drawn together in each sweep
+SCANNED = 15  # sweeps over all causes, after which improbable causes are drawn less often
+IMPROBABLE, SELDOM = 0.003, 0.15
+"""A cause with a probability below the first value is drawn in this share of the later sweeps."""
+FORGOTTEN = 0.7  # weight of a cause's earlier probability when it is drawn again
 BEHIND = 8.0
 """Log-probability below the best chain from which a chain is restarted during warm-up."""
 
@@ -123,6 +127,7 @@ class _Sampler:
         total, spare: (chains, entries) sum of the changes (`emulator.addends`), and variance that they add.
         share, stress: (chains,) success as a share of the unchanged twin's, and stress of all causes together.
         affected, loss, unmodelled: (chains,) the unmodelled effect, if there is one.
+        probability: (C,) highest recent probability in any chain that a cause holds; set while `learns`.
     """
 
     def __init__(self, emulator: Emulator, observed: Observed, rng: np.random.Generator):
@@ -148,6 +153,7 @@ class _Sampler:
         self.pairs, self.pair_chances = self._similar_pairs(changes)
         count = len(emulator.causes)
         self.index = np.zeros((CHAINS, count), int)
+        self.probability, self.learns = np.zeros(count), True
         self.total = np.zeros((CHAINS, len(self.difference)))
         self.spare = np.zeros_like(self.total)
         self.share, self.stress = np.ones(CHAINS), np.zeros(CHAINS)
@@ -208,7 +214,7 @@ class _Sampler:
     def run(self) -> Explanations:
         kept: list[tuple[np.ndarray, ...]] = []
         for sweep in range(WARM_UP + SWEEPS):
-            for cause in self.rng.permutation(self.seen):
+            for cause in self._scanned(sweep):
                 self._draw_size(int(cause))
             for chain in range(CHAINS):
                 self._replace_one(chain)
@@ -221,6 +227,17 @@ class _Sampler:
                 kept.append((self.index.copy(), self.unmodelled.copy(), self.loss.copy(), self.extra, posterior))
         index, unmodelled, loss, extra, posterior = (np.concatenate(parts) for parts in zip(*kept, strict=True))
         return Explanations(self._jittered(index), unmodelled, loss, extra, posterior)
+
+    def _scanned(self, sweep: int) -> np.ndarray:
+        """The causes that are drawn in a sweep, in random order.
+
+        The frequencies are set during warm-up, so the sampler is a Gibbs sampler with a random scan after it.
+        """
+        self.learns = sweep < WARM_UP
+        if sweep < SCANNED or sweep == WARM_UP - 1:
+            return self.rng.permutation(self.seen)
+        often = self.probability[self.seen] > IMPROBABLE
+        return self.rng.permutation(self.seen[often | (self.rng.random(len(self.seen)) < SELDOM)])
 
     def _restart_behind(self, posterior: np.ndarray) -> None:
         """Let chains in a much less probable mode continue from the best chain. One move cannot leave every mode."""
@@ -284,6 +301,9 @@ class _Sampler:
         log = log + self._either(share[:, None] * self.success[cause], stress[:, None] + self.stresses[cause], chains)
         others = (self.index[:, self.gap_of == self.gap_of[cause]] > 0).sum(axis=1) - (now > 0)
         log[:, 1:] += self._odds(others, self.gap_of[cause])[:, None] + self.hidden[cause, 1:]
+        if self.learns:
+            nominal = np.exp(log[:, 0] - np.logaddexp.reduce(log, axis=1))
+            self.probability[cause] = max(FORGOTTEN * self.probability[cause], 1 - float(nominal.min()))
         new = np.argmax(log + self.rng.gumbel(size=log.shape), axis=1)
         self.index[chains, cause] = new
         self.total, self.spare = total + self.changes[cause, new], spare + self.added[cause, new]

@@ -1,22 +1,42 @@
 """The hypotheses of a bank: every cause alone at a few sizes, some causes together, and the unchanged twin."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from twinloop.diagnose.causes import Cause, causes_of, hypothesis_of
 from twinloop.diagnose.hypothesis import NOTHING, Hypothesis, rows_of
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import episode_rng
-from twinloop.randomize.parameter import GAPS
+from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.servo import SERVO
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig, inapplicable_rows
 
-Chunk = tuple[int, tuple[Hypothesis, ...]]
-"""The number of the first hypothesis, and consecutive hypotheses that one worker simulates in one twin."""
-MAX_CHUNK = 12
+MAX_EPISODES = 192
+"""Most episodes of a chunk. A control period costs about as much Python time for one episode as for a hundred."""
 MAX_SIMULATED = 3.0
 """Largest size of a cause in the bank."""
+INERT = ("clutter", "item", "bystander", "distractors", "occluders")
+"""Parts of a model that change nothing in an episode without them: bodies that stand below the floor."""
 TOGETHER = 3  # causes in each cell that checks how effects add up
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Hypotheses that one worker simulates together in one twin.
+
+    Attributes:
+        numbers: their places in the list of all hypotheses. Episodes and scenes are counted from them, so a cell does
+            not depend on the chunk that it is in.
+    """
+
+    numbers: tuple[int, ...]
+    hypotheses: tuple[Hypothesis, ...]
+
+
+def chunk_of(*hypotheses: Hypothesis) -> Chunk:
+    """A chunk of its own for a few hypotheses."""
+    return Chunk(tuple(range(len(hypotheses))), hypotheses)
 
 
 def scene_features(config: RunConfig) -> dict[str, bool]:
@@ -82,19 +102,31 @@ def hypotheses_of(config: RunConfig, *, levels: int, seed: int) -> list[Hypothes
     return hypotheses
 
 
-def chunks_of(hypotheses: Sequence[Hypothesis]) -> list[Chunk]:
-    """Group consecutive hypotheses that the same model can simulate."""
-    chunks: list[Chunk] = []
+def chunks_of(hypotheses: Sequence[Hypothesis], *, episodes: int) -> list[Chunk]:
+    """Group hypotheses that the same model can simulate, wherever they are in the list.
+
+    Args:
+        episodes: episodes of each hypothesis.
+    """
+    same_model: dict[frozenset[str], list[int]] = {}
     for number, hypothesis in enumerate(hypotheses):
-        first, group = chunks[-1] if chunks else (0, ())
-        if group and len(group) < MAX_CHUNK and _rows_of_model(group[0]) == _rows_of_model(hypothesis):
-            chunks[-1] = first, (*group, hypothesis)
-        else:
-            chunks.append((number, (hypothesis,)))
-    return chunks
+        same_model.setdefault(_model_of(hypothesis), []).append(number)
+    most = max(1, MAX_EPISODES // episodes)
+    groups = [
+        numbers[first : first + most] for numbers in same_model.values() for first in range(0, len(numbers), most)
+    ]
+    return [Chunk(tuple(group), tuple(hypotheses[number] for number in group)) for group in groups]
 
 
-def _rows_of_model(hypothesis: Hypothesis) -> frozenset[str]:
-    """The rows of a hypothesis for which the model has parts of its own: bodies, sensors, delay lines, drives."""
+def is_built_in(row: Parameter) -> bool:
+    """Whether the model has parts of its own for a row: bodies, sensors, delay lines, drives."""
+    return bool(row.builds or row.delay_line_ms or row in SERVO)
+
+
+def _model_of(hypothesis: Hypothesis) -> frozenset[str]:
+    """The parts of the model that a hypothesis needs. Parts that change nothing at nominal values share a model."""
     rows = [BY_NAME[name] for name in hypothesis.ranges]
-    return frozenset(row.name for row in rows if row.builds or row.delay_line_ms or row in SERVO)
+    parts = {part for row in rows for part in row.builds}
+    inert = bool(parts.intersection(INERT)) or any(row.delay_line_ms for row in rows)
+    drives = {row.name for row in rows if row in SERVO}
+    return frozenset(parts.difference(INERT) | drives | ({"inert"} if inert else set()))

@@ -29,6 +29,7 @@ def make_bank(
     *,
     folder: Path,
     levels: int,
+    episodes: int,
     seed: int,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Bank:
@@ -38,22 +39,27 @@ def make_bank(
         simulate: rolls out the policy; called once with the missing chunks.
         folder: finished chunks are stored here; its name should contain `bank_key`.
         levels: sizes at which each cause is simulated.
+        episodes: episodes that `simulate` rolls out in each cell.
         on_progress: called with (cells done, cells in all).
     """
     hypotheses = hypotheses_of(config, levels=levels, seed=seed)
-    chunks = chunks_of(hypotheses)
+    chunks = chunks_of(hypotheses, episodes=episodes)
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    cells = {chunk[0]: stored for chunk in chunks if (stored := _load(folder, chunk)) is not None}
-    done = sum(map(len, cells.values()))
-    on_progress(done, len(hypotheses))
-    missing = [chunk for chunk in chunks if chunk[0] not in cells]
+    cells: dict[int, CounterfactualCell] = {}
+    missing = []
+    for chunk in chunks:
+        stored = _load(folder, chunk)
+        if stored is None:
+            missing.append(chunk)
+        else:
+            cells |= zip(chunk.numbers, stored, strict=True)
+    on_progress(len(cells), len(hypotheses))
     for chunk, simulated in simulate(missing) if missing else ():
         _store(folder, chunk, simulated)
-        cells[chunk[0]] = simulated
-        done += len(simulated)
-        on_progress(done, len(hypotheses))
-    all_cells = [cell for chunk in chunks for cell in cells[chunk[0]]]
+        cells |= zip(chunk.numbers, simulated, strict=True)
+        on_progress(len(cells), len(hypotheses))
+    all_cells = [cells[number] for number in range(len(hypotheses))]
     reference = np.concatenate([cell.traits for cell in all_cells if not cell.hypothesis.sizes])
     return Bank(
         causes_in(config),
@@ -73,8 +79,8 @@ def bank_key(
     acting: Mapping[str, Any],
 ) -> str:
     """A short digest of everything that a bank depends on. policy: the digest of its card."""
-    chunks = chunks_of(hypotheses_of(config, levels=levels, seed=seed))
-    hypotheses = [[[repr(item.ranges), dict(item.elements)] for item in group] for _, group in chunks]
+    chunks = chunks_of(hypotheses_of(config, levels=levels, seed=seed), episodes=episodes)
+    hypotheses = [[[repr(item.ranges), dict(item.elements)] for item in chunk.hypotheses] for chunk in chunks]
     traits = [TRAITS_VERSION, *(trait.name for trait in TRAITS)]
     made_with = [policy, config.digest, versions((), films=False), episodes, seed, dict(acting)]
     content = [*made_with, hypotheses, traits, *cameras]
@@ -82,7 +88,7 @@ def bank_key(
 
 
 def _file(folder: Path, chunk: Chunk) -> Path:
-    return folder / f"{chunk[0]:06d}.npy"
+    return folder / f"{chunk.numbers[0]:06d}.npy"
 
 
 def _store(folder: Path, chunk: Chunk, cells: list[CounterfactualCell]) -> None:
@@ -100,6 +106,6 @@ def _load(folder: Path, chunk: Chunk) -> list[CounterfactualCell] | None:
         parts = np.load(BytesIO(read_bounded(file, MAX_BYTES)), allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise CorruptError(f"{file}: cannot be read ({error!s:.80}); delete it and run again") from None
-    if parts.ndim != 3 or len(parts) != len(chunk[1]) or parts.shape[2] != len(TRAITS):
+    if parts.ndim != 3 or len(parts) != len(chunk.hypotheses) or parts.shape[2] != len(TRAITS):
         raise CorruptError(f"{file}: has shape {parts.shape}; delete it and run again")
-    return [CounterfactualCell(assumed, traits) for assumed, traits in zip(chunk[1], parts, strict=True)]
+    return [CounterfactualCell(assumed, traits) for assumed, traits in zip(chunk.hypotheses, parts, strict=True)]

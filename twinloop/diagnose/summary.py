@@ -75,46 +75,46 @@ def summarise(traits: np.ndarray) -> TraitSummary:
     return TraitSummary(len(traits), entries[:, 0], entries[:, 1], entries[:, 2])
 
 
-def paired_change(traits: np.ndarray, usual: np.ndarray) -> np.ndarray:
-    """(entries,) change of the summary from `usual` to `traits`, which are episodes of the same scenes.
+def paired_difference(traits: np.ndarray, usual: np.ndarray, before: TraitSummary) -> tuple[np.ndarray, np.ndarray]:
+    """((entries,) change of the summary from `usual` to `traits`, (entries,) its sampling variance).
 
-    Differences are taken scene by scene, so scenes do not add noise. NaN if too few scenes have the trait in both.
+    Both are episodes of the same scenes. Differences are taken scene by scene, so scenes do not add noise. If too few
+    scenes have a trait in both, it is the difference of the summaries, or NaN.
+
+    Args:
+        before: the summary of `usual`.
     """
-    after, before = summarise(traits).values, summarise(usual).values
-    changes = after - before
+    after = summarise(traits)
+    changes, variances = after.values - before.values, after.variances
     for place, entry in enumerate(ENTRIES):
         if entry.spread:
             continue
         both = np.isfinite(traits[:, entry.trait]) & np.isfinite(usual[:, entry.trait])
         if both.sum() < MIN_EPISODES:
-            continue  # the difference of the summaries, or NaN
-        scaled = [entry.about.scaled(values[both, entry.trait]) for values in (traits, usual)]
-        middle = np.mean if entry.about.unit == SHARE else _trimmed_mean
-        changes[place] = float(middle(scaled[0] - scaled[1]))
-    return changes
-
-
-def paired_variance(traits: np.ndarray, usual: np.ndarray) -> np.ndarray:
-    """(entries,) sampling variance of `paired_change`; NaN where it is unknown."""
-    variances = summarise(traits).variances
-    for place, entry in enumerate(ENTRIES):
-        if entry.spread:
             continue
-        both = np.isfinite(traits[:, entry.trait]) & np.isfinite(usual[:, entry.trait])
-        if both.sum() >= MIN_EPISODES:
-            change = np.subtract(*(entry.about.scaled(values[both, entry.trait]) for values in (traits, usual)))
-            variances[place] = _variance(change, entry.about.unit == SHARE)
-    return variances
+        scaled = [entry.about.scaled(values[both, entry.trait]) for values in (traits, usual)]
+        changes[place], variances[place] = _mean_and_variance(scaled[0] - scaled[1], entry.about.unit == SHARE)
+    return changes, variances
 
 
-def _variance(values: np.ndarray, is_share: bool) -> float:
-    """Sampling variance of the mean of a share, or of the trimmed mean."""
+def _mean_and_variance(values: np.ndarray, is_share: bool) -> tuple[float, float]:
+    """The mean of a share and its sampling variance; else those of the mean without the lowest and highest fifth.
+
+    Unlike a median, a trimmed mean is not stuck at the steps of a coarse trait.
+    """
     n = len(values)
     if is_share:
-        return float(values.var(ddof=1)) / n
-    inner = np.clip(values, *np.quantile(values, (TRIMMED, 1 - TRIMMED)))
+        return float(values.mean()), float(values.var(ddof=1)) / n
+    ordered, cut = np.sort(values), int(TRIMMED * n)
+    # Linear interpolation between order statistics; `np.quantile` takes ten times as long.
+    below, part = divmod(TRIMMED * (n - 1), 1)
+    low, high = (
+        one[int(below)] + part * (one[min(int(below) + 1, n - 1)] - one[int(below)]) for one in (ordered, ordered[::-1])
+    )
+    inner = np.minimum(np.maximum(ordered, low), high)
     # The variance of a trimmed mean is that of the clipped values, corrected for the share that was cut.
-    return float(inner.var(ddof=1)) / (n * (1 - 2 * TRIMMED) ** 2)
+    variance = float(inner.var(ddof=1)) / (n * (1 - 2 * TRIMMED) ** 2)
+    return float(ordered[cut : n - cut].mean()), variance
 
 
 def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float, float]:
@@ -135,11 +135,5 @@ def _entry(values: np.ndarray, entry: Entry) -> tuple[float, float, float]:
             held = (share * n + 0.5) / (n + 1)
             deviation = float(np.sqrt(held * (1 - held)))
         return share, deviation**2 / n, deviation
-    variance = _variance(scaled, is_share=False)
-    return _trimmed_mean(scaled), variance, float(np.sqrt(n * variance))
-
-
-def _trimmed_mean(values: np.ndarray) -> float:
-    """Mean without the lowest and highest fifth. Unlike a median it is not stuck at the steps of a coarse trait."""
-    cut = int(TRIMMED * len(values))
-    return float(np.sort(values)[cut : len(values) - cut].mean())
+    middle, variance = _mean_and_variance(scaled, is_share=False)
+    return middle, variance, float(np.sqrt(n * variance))

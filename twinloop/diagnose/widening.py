@@ -14,7 +14,7 @@ from twinloop.diagnose.bank import Simulate
 from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
 from twinloop.diagnose.findings import as_distribution
 from twinloop.diagnose.hypothesis import NOTHING, ends_of, rows_of
-from twinloop.diagnose.hypothesis_set import scene_features
+from twinloop.diagnose.hypothesis_set import chunk_of, scene_features
 from twinloop.diagnose.plan import range_of
 from twinloop.diagnose.report import GapReport, RowEstimate
 from twinloop.learn.candidate import candidate_of
@@ -84,7 +84,7 @@ def success_in_twin(simulate: Simulate) -> SuccessAt:
     """A `SuccessAt` that simulates each distribution in the twin."""
 
     def success_at(name: str, distribution: Distribution) -> float:
-        ((_, (cell,)),) = simulate([(0, (replace(NOTHING, ranges={name: distribution}),))])
+        ((_, (cell,)),) = simulate([chunk_of(replace(NOTHING, ranges={name: distribution}))])
         return cell.success
 
     return success_at

@@ -29,8 +29,10 @@ TRUE: dict[str, Callable[[Cell], np.ndarray]] = {
 }
 
 
-def _neutral(name: str) -> float:
-    return NEUTRAL.get(name.partition("/")[2], 0.0)
+def _neutral(name: str, frames: int) -> np.ndarray | float:
+    """The value of an error that an episode does not have; for the time that each frame shows, that of the frame."""
+    _, slash, kind = name.partition("/")
+    return NEUTRAL[kind] if slash else np.arange(frames, dtype=float)
 
 
 class LiveSensors:
@@ -56,6 +58,9 @@ class LiveSensors:
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self._tick[ids] = 0
         if is_plain(draws, self.config, self.twin):
+            # The slot may have had an episode with errors before.
+            for name, values in self._errors.items():
+                values[ids] = _neutral(name, self.twin.longest_ticks)
             return
         # One episode at a time: each has its own generator, independent of its slot.
         for slot, row in zip(ids, rows, strict=True):
@@ -63,9 +68,10 @@ class LiveSensors:
             self._plain = False
             for name, values in errors.items():
                 if name not in self._errors:
-                    self._errors[name] = np.full((self.width, *values.shape), _neutral(name))
+                    neutral = _neutral(name, self.twin.longest_ticks)
+                    self._errors[name] = np.full((self.width, *values.shape), neutral, float)
             for name, values in self._errors.items():
-                values[slot] = errors.get(name, _neutral(name))
+                values[slot] = errors.get(name, _neutral(name, self.twin.longest_ticks))
 
     def look(self, cell: Cell, ids: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Feature -> (slots, elements) float32, of this control period. Call once in each period of a slot.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from twinloop.dataset import Dataset
 from twinloop.diagnose.bank import CounterfactualCell
-from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
+from twinloop.diagnose.counterfactuals import CounterfactualJob, limited, simulate_counterfactuals
 from twinloop.diagnose.diagnosis import diagnose_traits, gap_report, simulate_explanation
 from twinloop.diagnose.emulator import emulator_of
 from twinloop.diagnose.hypothesis_set import Chunk
@@ -21,6 +21,8 @@ from twinloop.learn.candidate import Candidate, refuse_misfit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.run.config import RunConfig
 from twinloop.run.twin import twin_of
+
+MIN_WORK = 512  # episodes for which a worker process is worth its start
 
 
 @dataclass(frozen=True)
@@ -59,18 +61,17 @@ def diagnose(
     cameras = camera_names(config.cameras, datasets)
     real, traces = read_episodes(datasets, all_episodes(logs), candidate, Arm(twin), twin.robot.name, cameras=cameras)
     text, folder = config.to_yaml(), str(Path.cwd())
-    job = CounterfactualJob(text, folder, candidate.load, acting, episodes, seed, cameras, paired=True)
+    job = limited(CounterfactualJob(text, folder, candidate.load, acting, episodes, seed, cameras, paired=True))
 
     def simulate(chunks: Sequence[Chunk]) -> Iterable[tuple[Chunk, list[CounterfactualCell]]]:
-        count = max(1, min(workers or executor.capacity(), len(chunks)))
+        needed = sum(len(chunk.numbers) for chunk in chunks) * episodes // MIN_WORK
+        count = max(1, min(workers or executor.capacity(), len(chunks), needed))
         return executor.run(simulate_counterfactuals, job, chunks, workers=count)
 
-    key = bank_key(
-        policy=candidate.digest, config=config, cameras=cameras, levels=cells, episodes=episodes, seed=seed,
-        acting=asdict(acting),
-    )  # fmt: skip
-    bank = make_bank(config, simulate, folder=cache / f"bank-{key}", levels=cells, seed=seed, on_progress=on_progress)
-    diagnosis = diagnose_traits(measure_traits(traces), emulator_of(bank), seed=seed)
+    size = {"levels": cells, "episodes": episodes, "seed": seed}
+    key = bank_key(policy=candidate.digest, config=config, cameras=cameras, acting=asdict(acting), **size)
+    bank = make_bank(config, simulate, folder=cache / f"bank-{key}", on_progress=on_progress, **size)
+    diagnosis = diagnose_traits(measure_traits(traces, job.longest_s), emulator_of(bank), seed=seed)
     if settings.check_episodes:
         check = replace(job, episodes=settings.check_episodes, paired=False)
         diagnosis = simulate_explanation(diagnosis, lambda chunks: simulate_counterfactuals(check, chunks), seed=seed)

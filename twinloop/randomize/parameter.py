@@ -81,6 +81,8 @@ class Parameter:
     lays_out: the row lays out a scene. Counterfactuals keep the config's range, so that their episodes differ.
     reach: how far hypotheses of diagnosis go, as a multiple of the distance from nominal to the end of `sensible`.
         0 where the row is no property of a cell: a setting of the physics engine, or what is asked for.
+    worsens: a row that may get worse when this one is low, on a robot but not in the twin: a camera-based tracker loses
+        things in the dark. Diagnosis has a hypothesis with both.
     condition: what a lab would note down about an episode with a given value.
     truth: what a rehearsal cell may set; None where cells do not model it.
     picture: how the docs show the row's effect, where the usual way does not show it.
@@ -129,6 +131,7 @@ class Parameter:
     always_with: Presence | None = None
     lays_out: bool = False
     reach: float = 1.6
+    worsens: str = ""
     condition: Condition | None = None
     truth: CellTruth | None = None
     picture: Picture | None = field(default=None, compare=False)

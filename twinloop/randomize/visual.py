@@ -18,7 +18,7 @@ VISUAL = (
               (1, 10_000), pool=True, only_with=("cameras",), on_image=sets("material")),
     Parameter("lighting_intensity", "visual", "visual", "×", "brightness of the cell's lights",
               1.0, (0.3, 1.8), "150 to 900 lx, where EN 12464-1 asks for 500 lx at a desk", (0.0, 20.0),
-              truth=CellTruth((0.2, 0.5), nominal=(0.9, 1.1)),
+              truth=CellTruth((0.2, 0.5), nominal=(0.9, 1.1)), worsens="tracker_loss_share",
               condition=Condition("light", _brightness), on_image=sets("brightness")),
     Parameter("camera_jitter_deg", "visual", "visual", "°", "how each camera is turned off its nominal pose",
               0.0, (-5.0, 5.0), "engineering estimate: a mount put back by hand",

@@ -1,7 +1,7 @@
 """EpisodeTrace: one episode of a robot or its twin, with quantities that several traits use."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import mujoco
@@ -36,6 +36,7 @@ class Arm:
         self._qpos, self._dofs, self._site = twin.arm_qpos, twin.arm_dofs, twin.tool_site
         self.joints = len(twin.arm_joints)
         self._links = _links(twin.model, self._dofs)
+        self._moves = np.array([[_is_above(twin.model, dof, link) for link in self._links] for dof in self._dofs])
         gripper = twin.robot.gripper
         self.closed, self.stroke = gripper.closed, gripper.open - gripper.closed
         self.period_s = twin.control_period_s
@@ -82,20 +83,26 @@ class Arm:
     def gravity(self, position_rad: np.ndarray) -> ArmGravity:
         """How errors of masses and centres of mass of the links change the torques, in (n, joints) positions."""
         model, data = self._model, self._data
-        columns = np.empty((len(position_rad), self.joints, len(self._links), 4))
-        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
-        for row, joints in enumerate(position_rad):
-            data.qpos[self._qpos] = joints
+        joints, links = model.dof_jntid[self._dofs], self._links
+        frames = len(position_rad)
+        anchor_m, axis = np.empty((2, frames, self.joints, 3))
+        centre_m, turned = np.empty((frames, len(links), 3)), np.empty((frames, len(links), 9))
+        for row, position in enumerate(position_rad):
+            data.qpos[self._qpos] = position
             mujoco.mj_kinematics(model, data)
-            mujoco.mj_comPos(model, data)
-            for place, link in enumerate(self._links):
-                mujoco.mj_jac(model, data, linear, angular, data.xipos[link], link)
-                turn, axes = angular[:, self._dofs], data.xmat[link].reshape(3, 3)
-                columns[row, :, place, 0] = linear[2, self._dofs]
-                columns[row, :, place, 1:] = np.outer(turn[0], axes[1]) - np.outer(turn[1], axes[0])
+            anchor_m[row], axis[row] = data.xanchor[joints], data.xaxis[joints]
+            centre_m[row], turned[row] = data.xipos[links], data.xmat[links]
+        # The motion of a point of a link for a unit speed of each joint: (frames, joints, links, ...).
+        hinge = (model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_HINGE)[:, None]
+        turn = (axis * hinge)[:, :, None]
+        arm_m = centre_m[:, None] - anchor_m[:, :, None]
+        rise = turn[..., 0] * arm_m[..., 1] - turn[..., 1] * arm_m[..., 0] + (axis * ~hinge)[:, :, None, 2]
+        xmat = turned.reshape(frames, 1, len(links), 3, 3)
+        tilt = turn[..., :1] * xmat[..., 1, :] - turn[..., 1:2] * xmat[..., 0, :]
+        columns = np.concatenate([rise[..., None], tilt], axis=3) * self._moves[..., None]
         mass = model.body_mass[self._links]
         deviation = np.column_stack([MASS_SHARE * mass, *(CENTRE_M * mass for _ in range(3))]).ravel()
-        return ArmGravity(GRAVITY_M_S2 * columns.reshape(len(position_rad), self.joints, -1), deviation)
+        return ArmGravity(GRAVITY_M_S2 * columns.reshape(frames, self.joints, -1), deviation)
 
 
 @dataclass(frozen=True)
@@ -132,6 +139,13 @@ def _links(model: mujoco.MjModel, dofs: np.ndarray) -> list[int]:
     return links
 
 
+def _is_above(model: mujoco.MjModel, dof: int, body: int) -> bool:
+    """Whether the degree of freedom moves the body."""
+    while body and body != model.dof_bodyid[dof]:
+        body = int(model.body_parentid[body])
+    return bool(body)
+
+
 def _smooth_gradient(values: np.ndarray, period_s: float) -> np.ndarray:
     """Derivative over four periods: the slope of the line through five samples."""
     padded = np.concatenate([values[:1], values[:1], values, values[-1:], values[-1:]])
@@ -162,6 +176,11 @@ class EpisodeTrace:
     @cached_property
     def rows(self) -> int:
         return len(self.frames["action"])
+
+    def first(self, seconds: float) -> "EpisodeTrace":
+        """The first part of this episode."""
+        rows = round(seconds / self.arm.period_s)
+        return replace(self, frames={name: values[:rows] for name, values in self.frames.items()})
 
     def part(self, feature: str) -> np.ndarray | None:
         values = self.frames.get(feature)

@@ -129,10 +129,15 @@ TRAITS: tuple[Trait, ...] = (
 )  # fmt: skip
 
 
-def measure_traits(episodes: Sequence[EpisodeTrace]) -> np.ndarray:
-    """(n, traits) values of all episodes; NaN where a trait is unknown."""
+def measure_traits(episodes: Sequence[EpisodeTrace], longest_s: float | None = None) -> np.ndarray:
+    """(n, traits) values of all episodes; NaN where a trait is unknown.
+
+    Args:
+        longest_s: time limit of the episodes that these are compared with; failed ones are cut there.
+    """
     out = np.full((len(episodes), len(TRAITS)), np.nan)
-    for row, episode in enumerate(episodes):
+    for row, whole in enumerate(episodes):
+        episode = whole if longest_s is None or whole.success else whole.first(longest_s)
         if episode.rows < 3:
             continue
         out[row] = [trait.of(episode) for trait in TRAITS]
