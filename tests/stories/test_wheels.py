@@ -1,14 +1,15 @@
-"""A user's errand with a robot on wheels: generate, train, improve, evaluate, promote, report; and other policies."""
+"""A user's errand with a robot on wheels: generate, train, improve, evaluate, promote, deploy; and other policies."""
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 import twinloop as tl
 from twinloop.cli import main
-from twinloop.errors import CheckpointError
+from twinloop.errors import CheckpointError, UsageError
 from twinloop.gate import load_evaluation
 
 DRIVE = """\
@@ -50,6 +51,23 @@ def test_from_a_config_to_a_validated_policy(
     promotion = tl.promote("policies/tuned", to="validated", rules="rules.yaml", evaluations="evaluations/tuned")
     assert promotion.reached == "validated", [step.decision for step in promotion.steps]
 
+    Path("unseen.yaml").write_text(DRIVE + "rollout: {seed: 7}\n")
+    deployed = tl.deploy("policies/tuned", "twin:unseen.yaml", "runlogs/drive", episodes=3)
+    log = tl.Dataset.open("runlogs/drive").attempts()
+    # An evaluation with the config's own seed has the same episodes.
+    same = tl.evaluate("policies/tuned", "unseen.yaml", episodes=3, seed=7, workers=1, out="evaluations/same")
+    known = np.isin(same.outcomes.verdict, ["accepted", "task_failed"])
+    assert deployed.tallies[0].success.trials == known.sum()
+    for place in np.flatnonzero(known):
+        assert log["outcome"][place].as_py() == ("success" if same.outcomes.success[place] else "failure")
+        assert log["failure"][place].as_py() == same.outcomes.failure[place]
+        assert log["duration_s"][place].as_py() == pytest.approx(same.outcomes.duration_s[place], abs=0.11)
+
     Path("walk.yaml").write_text("scene: {robot: quadruped}\n")
+    with pytest.raises(CheckpointError, match="does not fit"):
+        tl.deploy("policies/tuned", "twin:walk.yaml", "runlogs/other", episodes=1)
+    with pytest.raises(UsageError, match="whose task is go_to_goal"):
+        tl.deploy("policies/tuned", "twin:drive.yaml", "runlogs/other", episodes=1, task="stack")
+    assert not Path("runlogs/other").exists()
     with pytest.raises(CheckpointError, match=r"does not fit the quadruped(.|\n)*robot"):
         tl.evaluate("policies/tuned", "walk.yaml", episodes=1, workers=1, out="evaluations/other")

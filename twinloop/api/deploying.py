@@ -27,7 +27,7 @@ def deploy(
     ensemble: float | None = None,
     episode_timeout_s: float | None = None,
     conditions: Mapping[str, str] | None = None,
-    task: str = "pick_and_place",
+    task: str | None = None,
     stop_file: PathOrStr | None = None,
     seed: int = 0,
     workers: int = 1,
@@ -49,7 +49,7 @@ def deploy(
         ensemble: average overlapping action chunks with weights exp(-ensemble · age). Default: no averaging.
         episode_timeout_s: timeout of an episode. Default: the task's.
         conditions: notes that are stored with every episode, for example `{"light": "dim"}`.
-        task: name of the task.
+        task: name of the task. Default: the one that the robot is set up for, else pick_and_place.
         stop_file: the e-stop: latched while this file exists. Default: one file per robot.
         seed: of the order of the policies and of what they draw.
         workers: number of rehearsal cells or twins that run in parallel.

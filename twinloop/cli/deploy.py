@@ -21,6 +21,7 @@ examples:
   twinloop deploy canary --robot lerobot:arm.yaml --episodes 10       # slowly, with an operator at the terminal
   twinloop deploy policies/first --robot rehearsal:nominal --episodes 20   # ungated: no evidence for production
   twinloop deploy policies/first.onnx --robot twin --episodes 5 --out runlogs/twin
+  twinloop deploy policies/walk --robot twin:examples/quadruped.yaml --episodes 10
   twinloop deploy policies/second --control policies/first --robot rehearsal:harsh --episodes 50 --workers 2
   twinloop deploy policies/first --robot rehearsal:mild --episodes 10 --speed 0.5 --condition light=dim
   twinloop deploy canary --robot lerobot:arm.yaml --takeover leader   # t: take over with the leader arm
@@ -76,7 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="condition to record with every episode, for example light=dim; repeatable",
     )
-    parser.add_argument("--task", default="pick_and_place", metavar="T", help="task (default: pick_and_place)")
+    parser.add_argument(
+        "--task", metavar="T", help="task (default: the one that the robot is set up for, else pick_and_place)"
+    )
     parser.add_argument(
         "--episode-timeout", type=number(0.1, 3600), metavar="S", help="maximum duration of an episode in seconds"
     )

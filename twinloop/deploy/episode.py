@@ -115,7 +115,7 @@ def run_episode(
         why, detail = "", judged.detail
         outcome, by = _judgement(judged.success, leader.judged_success, operator, ask=ask)
         if outcome == "failure":
-            why = tracker.failure()
+            why = judged.failure or tracker.failure()
     except RobotError as error:
         why, detail, robot_lost = "robot_fault", str(error), True
     except PolicyError as error:
@@ -154,7 +154,7 @@ def _control(
         if first is None:
             first = reading
             safety.begin(np.asarray(reading.features.get(STATE, about.home), float))
-        if tracker.look(reading, command) and not leader.ends_itself:
+        if reading.over or (tracker.look(reading, command) and not leader.ends_itself):
             return
         # The robot's clock may lag behind ours; the lag is a lower bound of the reading's age.
         robot_s = reading.timestamp_s - first.timestamp_s

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from twinloop.deploy.action_loop import ActionLoop
+from twinloop.deploy.deployed_task import deployed_task
 from twinloop.deploy.episode import log_of, run_episode
 from twinloop.deploy.episode_log import EpisodeLog
 from twinloop.deploy.episode_tracker import EpisodeTracker, twin_of_robot
@@ -25,7 +26,6 @@ from twinloop.errors import RobotError, UsageError
 from twinloop.gate.permit import Permit
 from twinloop.learn.chunks import ActingConfig
 from twinloop.randomize.draw import episode_rng
-from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 RECONNECTS = 3
@@ -209,7 +209,7 @@ class EpisodeRunner:
         return self._robot.connect()
 
     def _settle(self, about: Description) -> None:
-        config, task = self._job.config, tasks()[self._job.task]
+        config, task = self._job.config, deployed_task(self._job.task)
         bounds = bounds_for(about, config, self._job.permits.values())
         twin = twin_of_robot(about, task)
         self._safety = SafetyFilter(about, bounds, twin)

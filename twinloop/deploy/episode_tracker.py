@@ -17,6 +17,7 @@ from twinloop.simulate.phase_tracker import PhaseTracker
 from twinloop.simulate.termination import TerminationRule, fallen
 from twinloop.twin import failure
 from twinloop.twin.assemble import assemble
+from twinloop.twin.mobile_task import MobileTask
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.task import Task
 from twinloop.twin.task_checks import unfit_arms
@@ -26,19 +27,26 @@ NEEDED = ("observation.state", "observation.velocity", "observation.effort", "ob
 ALONE = np.zeros(1, int)
 
 
-def twin_of_robot(about: Description, task: Task, kind: str = "") -> Twin | None:
-    """Return the twin of a robot, or None if there is no model of the robot.
+def twin_of_robot(about: Description, task: Task | MobileTask, kind: str = "") -> Twin | None:
+    """Return the twin of a robot at a table, or None if there is no model of the robot.
 
     Args:
         kind: the object that is the task's first thing; "" or an unknown one for the task's own.
     """
-    return _twin_of(about.id, about.robot, task, kind, round(about.rate_hz))
+    return None if isinstance(task, MobileTask) else _twin_of(about.id, about.robot, task, kind, round(about.rate_hz))
 
 
 @lru_cache
 def _twin_of(id: str, robot: str, task: Task, kind: str, rate_hz: int) -> Twin | None:
     model = model_named(id, robot)
     return None if model is None else assemble(model, task, OBJECTS.get(kind), control_hz=rate_hz)
+
+
+def _has_model(about: Description, task: Task | MobileTask) -> bool:
+    if isinstance(task, MobileTask):
+        return False
+    model = model_named(about.id, about.robot)
+    return model is not None and not unfit_arms(task, model)
 
 
 class EpisodeTracker:
@@ -48,12 +56,11 @@ class EpisodeTracker:
     episode ends by timeout or by a human.
     """
 
-    def __init__(self, about: Description, task: Task, *, episode_timeout_s: float | None = None):
+    def __init__(self, about: Description, task: Task | MobileTask, *, episode_timeout_s: float | None = None):
         self._about, self._task = about, task
         self._longest = round((episode_timeout_s or task.longest_s) * about.rate_hz)
         observed = {feature.name for feature in about.observed}
-        known = model_named(about.id, about.robot)
-        self.sees = known is not None and not unfit_arms(task, known) and set(NEEDED) <= observed
+        self.sees = _has_model(about, task) and set(NEEDED) <= observed
 
     def begin(self, briefing: Briefing) -> None:
         self._tick = self._phase = 0
@@ -103,7 +110,7 @@ class EpisodeTracker:
                "holding": (self._pressed & self._closing).any(), "released_s": self._released_s,
                "ended_s": self._tick / self._about.rate_hz}  # fmt: skip
         ending = failure.EpisodeSummary(**{name: np.array([value]) for name, value in row.items()}, drawn={})
-        failures = (check.name for check in self._task.failures if check.holds(ending)[0])
+        failures = (check.name for check in self._twin.task.failures if check.holds(ending)[0])
         return next(failures, TIMEOUT)
 
     def _note(self, sight: RobotView, command: np.ndarray | None) -> None:

@@ -60,6 +60,9 @@ class Description:
         serial, firmware: as the robot reports them; a decision of the gate ends when they change.
         judged_by: who says whether an episode succeeded, if the session does not say otherwise.
         twin_digest: of the config of its twin, if the robot names one; a decision of the gate ends when it changes.
+        commands: what the elements of an action are. Without an action, a robot that takes positions stays where it is,
+            and one that takes speeds brakes to `home`.
+        task: the task that the robot is set up for; "" if it has no task of its own.
     """
 
     robot: str
@@ -75,6 +78,8 @@ class Description:
     firmware: str = ""
     twin_digest: str = ""
     judged_by: Literal["detector", "human"] = "detector"
+    commands: Literal["positions", "speeds"] = "positions"
+    task: str = ""
 
     @property
     def identity(self) -> "RobotIdentity":
@@ -87,6 +92,8 @@ class Description:
         limits = {name: np.asarray(getattr(self.limits, name), float).tolist() for name in Limits.__dataclass_fields__}
         features = [vars(feature) for feature in (*self.observed, self.action)]
         content = [self.robot, self.serial, self.firmware, self.rate_hz, features, limits, list(self.home)]
+        if self.commands != "positions":
+            content.append(self.commands)  # only then, so that existing decisions stay valid
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=list).encode()).hexdigest()
 
     @property
@@ -116,11 +123,18 @@ class Description:
 
 @dataclass(frozen=True)
 class Reading:
-    """The sensor readings at one time. sequence: index in the episode. timestamp_s: time on the robot's own clock."""
+    """The sensor readings at one time.
+
+    Attributes:
+        sequence: index in the episode.
+        timestamp_s: time on the robot's own clock.
+        over: the robot's own detector ends the episode, for example after a fall.
+    """
 
     sequence: int
     timestamp_s: float
     features: Mapping[str, np.ndarray]
+    over: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,10 +147,17 @@ class Briefing:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of an episode. success: None if it is not known. detail: the observation in words."""
+    """Outcome of an episode.
+
+    Attributes:
+        success: None if it is not known.
+        detail: the observation in words.
+        failure: name of the failure, if the robot's detector knows it.
+    """
 
     success: bool | None
     detail: str = ""
+    failure: str = ""
 
 
 class LiveRobot(Protocol):

@@ -6,15 +6,19 @@ the text after the colon (or "") and returns a `LiveRobot`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twinloop.deploy.lerobot.robot import LerobotRobot
+from twinloop.deploy.mobile_twin_robot import MobileTwinRobot
 from twinloop.deploy.rehearsal import cell_name
 from twinloop.deploy.rehearsal.client import RehearsalRobot
 from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.twin_robot import TwinRobot
 from twinloop.errors import UsageError, nearest
 from twinloop.plugins import load_plugins
+from twinloop.run.config import load_config
+from twinloop.run.mobile import MobileConfig
 from twinloop.twin.task import Task
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
@@ -22,10 +26,17 @@ if TYPE_CHECKING:
     from twinloop.gate.robot_identity import RobotIdentity
 
 KINDS: dict[str, Callable[[str], LiveRobot]] = {
-    "twin": TwinRobot,
+    "twin": lambda config: twin_robot(config),
     "rehearsal": lambda cell: RehearsalRobot(cell or "nominal"),
     "lerobot": LerobotRobot,
 }
+
+
+def twin_robot(config: str = "") -> LiveRobot:
+    """The twin of a config, "" being the embedded cell."""
+    moves_about = bool(config) and isinstance(load_config(Path(config)), MobileConfig)
+    return MobileTwinRobot(config) if moves_about else TwinRobot(config)
+
 
 SEVERAL = ("rehearsal", "twin")
 """Kinds of which several instances can run, each in its own process."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from twinloop.deploy.deployed_task import deployed_task, task_for
 from twinloop.deploy.episode_log import EpisodeLog
 from twinloop.deploy.episode_runner import DeployConfig, RunnerJob, Turn, bounds_for, run_episodes
 from twinloop.deploy.estop import EStop, stop_file_of
@@ -15,13 +16,12 @@ from twinloop.deploy.robot import Description, LiveRobot
 from twinloop.deploy.robots import SEVERAL, robot_named, with_scene
 from twinloop.deploy.runlog import Runlog
 from twinloop.deploy.tally import Tally, is_success, tally
-from twinloop.errors import UsageError, nearest
+from twinloop.errors import UsageError
 from twinloop.fleet.local import run_local
 from twinloop.gate.permit import Permit, RegistryEntry, model_of, permit_for, reserve, ungated
 from twinloop.gate.robot_identity import RobotIdentity
 from twinloop.learn.card import read_card
 from twinloop.randomize.draw import episode_rng
-from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 AGAIN = ("interrupted",)
@@ -74,7 +74,7 @@ def deploy(
     stop_file: Path | None = None,
     workers: int = 1,
     attended: bool = False,
-    task: str = PICK_AND_PLACE.name,
+    task: str | None = None,
     on_progress: Callable[[SessionProgress], None] = lambda _: None,
     program: tuple[str, ...] = OWN,
 ) -> DeployResult:
@@ -85,6 +85,9 @@ def deploy(
 
     Several policies take turns in an order that is drawn for each scene, so that drift during a session affects all of
     them equally. A second call continues the session: turns that are in the log are not repeated.
+
+    Args:
+        task: default: the task that the robot is set up for, else pick_and_place.
     """
     name = robot if isinstance(robot, str) else ""
     if workers > 1 and name.partition(":")[0] not in SEVERAL:
@@ -92,18 +95,19 @@ def deploy(
         raise UsageError(
             f"--workers {workers}: {name or 'this robot'} allows one worker; several are possible with {valid}"
         )
-    if task not in tasks():
-        raise UsageError(f"--task {task!r}: {nearest(task, tasks())}")
+    if task is not None:
+        deployed_task(task)
     live: LiveRobot | None = None
     processes: dict[str, PolicyProcess] = {}
     try:
         if isinstance(robot, str):
             # A rehearsal cell takes the robot of the policy and this task, unless its name has others.
             first_policy = next(iter(policies.values()))
-            robot = name = with_scene(robot, robot=_model_of(first_policy, program), task=task)
+            model = _model_of(first_policy, program)
+            robot = name = with_scene(robot, robot=model, task=task or PICK_AND_PLACE.name)
         live = robot_named(robot)
         about = live.connect()
-        identity = about.identity
+        identity, task = about.identity, task_for(about, task)
         permits = {arm: _permit(source, about) for arm, source in policies.items()}
         _refuse_unattended(permits, identity, attended, workers)
         paths = {arm: permit.path for arm, permit in permits.items()}
@@ -116,7 +120,7 @@ def deploy(
         bounds_for(about, config, permits.values())
         for fact in facts.values():
             fact.refuse_misfit(about)
-        phases = tasks()[task].phase_names
+        phases = deployed_task(task).phase_names
         with Runlog.open(out, about, task=task, phases=phases) as runlog:
             entries = {arm: source for arm, source in policies.items() if isinstance(source, RegistryEntry)}
             if workers > 1:

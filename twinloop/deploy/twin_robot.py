@@ -49,7 +49,8 @@ class TwinRobot:
             films = tuple(feature for feature in picture_features(cameras, twin) if feature.dtype == "video")
             seen = tuple(feature.name for feature in films)
             self._eyes = LiveCameras(twin, cameras, seen, width=1, seed=self._seed) if seen else None
-            self._about = replace(about, observed=(*about.observed, *films))
+            task = self._config.scene.task.name
+            self._about = replace(about, observed=(*about.observed, *films), task=task)
         return self._about
 
     def describe(self) -> Description:

@@ -72,7 +72,7 @@ class LegsEmbodiment(MobileEmbodiment):
             Feature("observation.last_target", "float32", (len(joints),), joints, "rad"),
         )  # fmt: skip
         limits = twin.model.jnt_range[twin.arm_joints]
-        home = np.array(twin.robot.home_rad)
+        self.rest = home = np.array(twin.robot.home_rad)
         self.scale = ActionScale(
             relative=np.zeros(len(joints), bool), centre=home, span=np.full(len(joints), twin.robot.action_scale_rad),
             lowest=limits[:, 0], highest=limits[:, 1],

@@ -1,7 +1,7 @@
 """MobileEmbodiment: what environments of legged robots and of robots on wheels share."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,11 +22,15 @@ class MobileEmbodiment(Embodiment):
         unfinished: name of the failure of an episode that reaches the time limit without success.
         checks: name -> (width,) figures of the present episodes, which datasets and evaluations keep.
         scaled_draws: (width, varied) drawn values of the current episodes, from 0 to 1.
+        rest: (a,) the command with which the robot stays where it is.
+        takes_speeds: its commands are speeds, not positions.
     """
 
     config: Any
     surroundings: Feature = Feature(BASE, "float32", (7,), BASE_NAMES, "m; quaternion; world frame")
     unfinished: str
+    rest: np.ndarray
+    takes_speeds: ClassVar[bool] = False
 
     def _prepare_draws(self) -> None:
         """Set up `varied` and `scaled_draws`."""

@@ -8,7 +8,7 @@ import numpy as np
 from twinloop.curate.verdict import ACCEPTED, TASK_FAILED
 from twinloop.environments.mobile import MobileEmbodiment
 from twinloop.environments.table import chosen_terms
-from twinloop.environments.term import StepState
+from twinloop.environments.term import StepState, Term
 from twinloop.observe.recording import Feature, Recording
 from twinloop.randomize.draw import Draws
 
@@ -51,18 +51,26 @@ def mobile_features(robot: MobileEmbodiment) -> tuple[Feature, ...]:
     )
 
 
+def termination_terms(robot: MobileEmbodiment) -> tuple[Term, ...]:
+    """The terms that end an episode: those of the config's environment, or the robot's own."""
+    environment = robot.config.environment
+    names = (environment.terminations if environment else ()) or robot.defaults.terminations
+    return tuple(chosen_terms(robot, "termination", names, key="terminations"))
+
+
+def longest_ticks(robot: MobileEmbodiment) -> int:
+    """Control periods of the longest episode."""
+    limit_s = robot.config.environment.time_limit_s if robot.config.environment else None
+    return robot.longest_ticks if limit_s is None else round(limit_s * robot.rate_hz)
+
+
 def mobile_rollout(robot: MobileEmbodiment, act: Act, first: int, *, record: bool = False) -> MobileEpisodes:
     """Simulate episodes [first, first + width) of the robot's seed."""
     width, ids = robot.width, np.arange(robot.width)
-    environment, defaults = robot.config.environment, robot.defaults
-    ends = chosen_terms(
-        robot, "termination", (environment.terminations if environment else ()) or defaults.terminations,
-        key="terminations",
-    )  # fmt: skip
-    weights = (environment.rewards if environment else {}) or defaults.rewards
+    environment = robot.config.environment
+    ends, longest = termination_terms(robot), longest_ticks(robot)
+    weights = (environment.rewards if environment else {}) or robot.defaults.rewards
     rewards = chosen_terms(robot, "reward", tuple(weights), key="rewards") if record else ()
-    limit_s = environment.time_limit_s if environment else None
-    longest = robot.longest_ticks if limit_s is None else round(limit_s * robot.rate_hz)
     draws = robot.draw(first, first + width)
     robot.begin(ids, draws, ids)
     failure = robot.impossible().astype(object)

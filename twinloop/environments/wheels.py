@@ -34,6 +34,7 @@ class WheelsEmbodiment(MobileEmbodiment):
 
     kind = "wheels"
     unfinished = "timeout"
+    takes_speeds = True
     surroundings = Feature(
         BASE, "float32", (7 + 2 * MOST_PEOPLE,),
         (*BASE_NAMES, *(f"person{n}.{axis}" for n in range(MOST_PEOPLE) for axis in "xy")),
@@ -66,6 +67,7 @@ class WheelsEmbodiment(MobileEmbodiment):
             Feature("observation.nearness", "float32", (twin.rays,), rays, "1/m"),
             Feature("observation.last_target", "float32", (2,), motion, "m/s; rad/s"),
         )  # fmt: skip
+        self.rest = np.zeros(2)
         fastest, turn = twin.robot.top_speed_m_s, twin.robot.top_turn_rad_s
         self.scale = ActionScale(
             relative=np.zeros(2, bool), centre=np.array([fastest / 2, 0]), span=np.array([fastest / 2, turn]),

@@ -44,7 +44,7 @@ class MobileScene(ABC):
         raise UsageError(
             f"scene.robot: {self.robot.name} has {self.moves_with}; this command is for arms with a task on a table. "
             f"Configs of robots with {self.moves_with} are for `twinloop explain`, `reinforce`, `evaluate`, "
-            "`generate` and `view`, and for `tl.make_env`"
+            "`generate`, `view` and `deploy --robot twin:CONFIG`, and for `tl.make_env`"
         )
 
     def of_tasks(self) -> dict[str, Self]:

@@ -16,6 +16,11 @@ class MobileTask:
     longest_s: float
     instruction: str
 
+    @property
+    def phase_names(self) -> tuple[str, ...]:
+        """The task has one phase."""
+        return (self.name,)
+
 
 WALK = MobileTask("walk", 20.0, "follow the commanded velocity")
 GO_TO_GOAL = MobileTask("go_to_goal", 40.0, "go to the goal without touching anything")

@@ -37,6 +37,7 @@ class Bounds:
         names: names of the action's elements.
         workspace_m: (3, 2) low and high of x, y, z of the tool.
         force_n: limit of the force at the wrist, for robots with a wrist sensor.
+        of_speeds: commands are speeds, so that `position` limits speeds and `velocity` their change.
     """
 
     names: tuple[str, ...]
@@ -46,6 +47,7 @@ class Bounds:
     effort: np.ndarray
     workspace_m: np.ndarray
     force_n: float = FORCE_N
+    of_speeds: bool = False
 
 
 def _sizes(what: str) -> Mapped:
@@ -90,7 +92,7 @@ def bounds_of(about: Description) -> Bounds:
         _refuse(about.id, kind, names, arrays[kind] <= 0, "must be more than 0")
     if not 0 < about.rate_hz < np.inf:
         raise RobotError(f"{about.id}: rate_hz is {about.rate_hz}; it must be more than 0")
-    return Bounds(names, **arrays)
+    return Bounds(names, **arrays, of_speeds=about.commands == "speeds")
 
 
 def _refuse(robot: str, kind: str, labels: tuple[str, ...], wrong: np.ndarray, why: str) -> None:
@@ -99,12 +101,17 @@ def _refuse(robot: str, kind: str, labels: tuple[str, ...], wrong: np.ndarray, w
 
 
 def slowed(bounds: Bounds, speed: float) -> Bounds:
-    """Return the bounds with velocity and acceleration multiplied by `speed`, which must be in (0, 1]."""
+    """Return the bounds with velocity and acceleration multiplied by `speed`, which must be in (0, 1].
+
+    For a robot that is commanded speeds, the limits of its commands are multiplied.
+    """
     if not 0 < speed <= 1:
         raise UsageError(
             f"--speed: {speed:g} was given; a number above 0 and at most 1 was expected, because options "
             "may only narrow the limits"
         )
+    if bounds.of_speeds:
+        return replace(bounds, position=bounds.position * speed)
     return replace(bounds, velocity=bounds.velocity * speed, acceleration=bounds.acceleration * speed)
 
 

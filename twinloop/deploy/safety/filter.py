@@ -71,6 +71,8 @@ class SafetyFilter:
 
     def begin(self, measured: np.ndarray) -> None:
         """Start at rest at the measured position. Call this at the start of an episode and after every stop."""
+        if self._bounds.of_speeds:
+            measured = self._home  # at rest
         span = self._bounds.position[:, 1] - self._bounds.position[:, 0]
         near = np.abs(measured - self._home) < AT_HOME * span
         self._motion.begin(self._home if near.all() else measured)
@@ -87,7 +89,8 @@ class SafetyFilter:
         """Return the command to send for one control period.
 
         Args:
-            action: output of the policy, in any form; None holds the position.
+            action: output of the policy, in any form; None holds the position, or stops a robot that is commanded
+                speeds.
             readings: the features of this period.
         """
         motion, reasons = self._motion, []
@@ -99,7 +102,7 @@ class SafetyFilter:
             reasons.append("force")
             target = self._back_off.back()
         else:
-            target = meant
+            target = self._home if meant is None and self._bounds.of_speeds else meant
         if target is None:
             wish = at_once = motion.rest()
         else:
