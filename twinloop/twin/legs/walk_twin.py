@@ -8,64 +8,33 @@ import numpy as np
 from twinloop.errors import ModelError
 from twinloop.twin.legs.legged_robot import LeggedRobot
 from twinloop.twin.legs.terrain import GROUND, Terrain
+from twinloop.twin.mobile_twin import MobileTwin, add_delay_lines, indices_of
 
 TRUNK_SITE = "trunk_touch"
 TOUCH_ROOM_M = 1.0
 """Half extents of the site that counts all contacts of a body: larger than any link."""
 
 
-@dataclass(frozen=True)
-class WalkTwin:
+@dataclass(frozen=True, kw_only=True)
+class WalkTwin(MobileTwin):
     """A legged robot on a terrain.
 
-    Rows of the parameter table that act on driven joints read the indices that begin with `arm_`, as for arms.
-
     Attributes:
-        arm_joints, arm_qpos, arm_dofs, arm_controls: driven joints of the model, their positions, velocities, controls.
-        base_body: the body with the free joint, whose position and velocity are the first of the state.
         foot_sites: one per foot.
         foot_forces, shin_forces, base_forces: places in `sensordata` of the contact forces.
-        longest_delay_s: length of the delay lines of commands.
-        longest_s: time limit of an episode.
         start_height_m: height of the base above the ground when an episode begins.
         foot_rest_m: height of the feet's frames above the ground on which they stand.
     """
 
-    model: mujoco.MjModel
     robot: LeggedRobot
     terrain: Terrain
-    control_hz: int
-    arm_joints: np.ndarray
-    arm_qpos: np.ndarray
-    arm_dofs: np.ndarray
-    arm_controls: np.ndarray
-    base_body: int
-    ground_geom: int
     foot_sites: np.ndarray
     foot_forces: np.ndarray
     shin_forces: np.ndarray
     base_forces: np.ndarray
-    longest_delay_s: float = 0.0
     longest_s: float = 20.0
     start_height_m: float = 0.0
     foot_rest_m: float = 0.0
-
-    @property
-    def control_period_s(self) -> float:
-        return 1 / self.control_hz
-
-    @property
-    def substeps(self) -> int:
-        """Physics steps per control period."""
-        return round(self.control_period_s / self.model.opt.timestep)
-
-    @property
-    def joints(self) -> int:
-        return len(self.arm_joints)
-
-    @property
-    def longest_ticks(self) -> int:
-        return round(self.longest_s * self.control_hz)
 
 
 def compose_walk(
@@ -91,9 +60,7 @@ def compose_walk(
         geom = spec.geom(shin)
         geom.parent.add_site(name=shin, pos=geom.pos, size=[geom.size[0] * 1.5, 0, 0], group=4)
         spec.add_sensor(name=shin, type=touch, objtype=site, objname=shin)
-    if longest_delay_s > 0:
-        for actuator in spec.actuators:
-            actuator.nsample = int(np.ceil(longest_delay_s / timestep_s)) + 1
+    add_delay_lines(spec, longest_delay_s, timestep_s)
     return spec
 
 
@@ -117,7 +84,6 @@ def assemble_walk(
         model = spec.compile()
     except ValueError as error:
         raise ModelError(f"robot {robot.name} does not compile on terrain {terrain.name}: {error}") from error
-    joints = np.array([model.joint(name).id for name in robot.joints])
     model.opt.timestep = timestep_s
 
     def places(names: tuple[str, ...]) -> np.ndarray:
@@ -128,12 +94,7 @@ def assemble_walk(
         robot=robot,
         terrain=terrain,
         control_hz=control_hz,
-        arm_joints=joints,
-        arm_qpos=model.jnt_qposadr[joints],
-        arm_dofs=model.jnt_dofadr[joints],
-        arm_controls=np.array([model.actuator(name).id for name in robot.joints]),
-        base_body=model.body(robot.base).id,
-        ground_geom=model.geom(GROUND).id,
+        **indices_of(model, robot, ground=GROUND),
         foot_sites=np.array([model.site(foot.name).id for foot in robot.feet]),
         foot_forces=places(tuple(foot.name for foot in robot.feet)),
         shin_forces=places(robot.shins),

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from twinloop.errors import ModelError
+from twinloop.twin.mobile_twin import MobileTwin, add_delay_lines, indices_of
 from twinloop.twin.wheels.floor_plan import FAR_M, MOST_BOXES, MOST_PEOPLE, PERSON_RADIUS_M
 from twinloop.twin.wheels.wheeled_robot import WheeledRobot
 
@@ -18,59 +19,29 @@ STIFF = [0.97, 0.995, 0.0005, 0.5, 2]
 OBSTACLE = {"contype": 2, "conaffinity": 0, "mass": 0.0}
 
 
-@dataclass(frozen=True)
-class WheelTwin:
+@dataclass(frozen=True, kw_only=True)
+class WheelTwin(MobileTwin):
     """A robot on wheels in a room. Each simulation has its own room: walls, furniture and people are mocap bodies.
 
-    Rows of the parameter table that act on driven joints read the indices that begin with `arm_`, as for arms.
+    The driven joints are the wheels, left and right.
 
     Attributes:
         rays: number of rays of the lidar. range_m: distances above it are reported as this one.
-        arm_joints, arm_qpos, arm_dofs, arm_controls: wheels, left and right.
-        base_body: the body with the free joint.
         wheel_bodies, wheel_geoms: left and right.
         box_geoms, box_mocaps, person_mocaps: obstacles.
         base_force: place in `sensordata` of the force of obstacles on the hull.
-        longest_delay_s: length of the delay lines of commands.
-        longest_s: time limit of an episode.
     """
 
-    model: mujoco.MjModel
     robot: WheeledRobot
     rays: int
     range_m: float
-    control_hz: int
-    arm_joints: np.ndarray
-    arm_qpos: np.ndarray
-    arm_dofs: np.ndarray
-    arm_controls: np.ndarray
-    base_body: int
-    ground_geom: int
     wheel_bodies: np.ndarray
     wheel_geoms: np.ndarray
     box_geoms: np.ndarray
     box_mocaps: np.ndarray
     person_mocaps: np.ndarray
     base_force: int
-    longest_delay_s: float = 0.0
     longest_s: float = 40.0
-
-    @property
-    def control_period_s(self) -> float:
-        return 1 / self.control_hz
-
-    @property
-    def substeps(self) -> int:
-        """Physics steps per control period."""
-        return round(self.control_period_s / self.model.opt.timestep)
-
-    @property
-    def joints(self) -> int:
-        return len(self.arm_joints)
-
-    @property
-    def longest_ticks(self) -> int:
-        return round(self.longest_s * self.control_hz)
 
     @property
     def ray_angles_rad(self) -> np.ndarray:
@@ -110,9 +81,7 @@ def compose_wheels(robot: WheeledRobot, *, timestep_s: float = 0.005, longest_de
         )  # fmt: skip
     spec.body(robot.base).add_site(name=TOUCH, type=shapes.mjGEOM_SPHERE, size=[TOUCH_ROOM_M, 0, 0], group=4)
     spec.add_sensor(name=TOUCH, type=mujoco.mjtSensor.mjSENS_TOUCH, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=TOUCH)
-    if longest_delay_s > 0:
-        for actuator in spec.actuators:
-            actuator.nsample = int(np.ceil(longest_delay_s / timestep_s)) + 1
+    add_delay_lines(spec, longest_delay_s, timestep_s)
     return spec
 
 
@@ -136,7 +105,6 @@ def assemble_wheels(
     except ValueError as error:
         raise ModelError(f"robot {robot.name} does not compile: {error}") from error
     model.opt.timestep = timestep_s
-    joints = np.array([model.joint(name).id for name in robot.joints])
     boxes = [model.geom(f"box{number}") for number in range(MOST_BOXES)]
     people = [model.body(f"person{number}") for number in range(MOST_PEOPLE)]
     return WheelTwin(
@@ -145,12 +113,7 @@ def assemble_wheels(
         rays=rays,
         range_m=range_m,
         control_hz=control_hz,
-        arm_joints=joints,
-        arm_qpos=model.jnt_qposadr[joints],
-        arm_dofs=model.jnt_dofadr[joints],
-        arm_controls=np.array([model.actuator(name).id for name in robot.joints]),
-        base_body=model.body(robot.base).id,
-        ground_geom=model.geom(FLOOR).id,
+        **indices_of(model, robot, ground=FLOOR),
         wheel_bodies=np.array([model.body(name).id for name in robot.wheels]),
         wheel_geoms=np.array([model.geom(name).id for name in robot.wheels]),
         box_geoms=np.array([geom.id for geom in boxes]),
