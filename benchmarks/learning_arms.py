@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tasks import RANGES
 
 from twinloop.gate.evaluate import evaluate
 from twinloop.gate.evaluation import Evaluation
@@ -31,20 +32,7 @@ from twinloop.run.config import RunConfig, config_from_text
 RESULTS = Path(__file__).parent / "results" / "learning_tasks.json"
 STEPS, BATCH, TRIALS = 600, 256, 64
 SEEN_SEED, HELD_OUT_SEED, TRAINING_SEED = 1, 77, 0
-WIDTHS = {
-    "none": "",
-    "small": """
-randomization:
-  physics:
-    object_position_noise_cm: [-2, 2]
-    object_yaw_deg: [-45, 45]
-    object_mass_kg: [0.05, 0.3]
-    friction_coefficient: [0.4, 1.0]
-    target_position_noise_cm: [-3, 3]
-  environment: {fixture_position_noise_cm: [-1.5, 1.5], fixture_yaw_deg: [-5, 5]}
-""",
-    "realistic": "\nrandomization: realistic\n",
-}
+WIDTHS = {"none": "", "small": RANGES["default"], "realistic": RANGES["realistic"]}
 """Which entity is asked for varies in all three, where the task has a choice."""
 JUDGED = ("small", "realistic")
 ATTEMPTS_PER_DEMONSTRATION = {"none": 1.2, "small": 1.3, "realistic": 2.2}
