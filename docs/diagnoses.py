@@ -30,8 +30,30 @@ def tables(results: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def interval_tables(results: Mapping[str, Any]) -> dict[str, str]:
+    """Placeholder -> text, for the calibration of intervals."""
+    held = {name: share for name, share in results.items() if name.startswith("within")}
+    held |= {f"– {engine} alone": share for engine, share in results["by engine"].items()}
+    order = sorted(held, key=lambda name: (name.startswith("within the widened"), name.startswith("–")))
+    factors = ", ".join(f"{gap} {factor:g}" for gap, factor in results["factors"].items())
+    return {
+        "INTERVALS_TALLY": "\n".join(_tally({name: held[name] for name in order})),
+        "INTERVALS_RANKS": "\n".join(_ranks(results["rank of the truth, in fifths"])),
+        "intervals.cells": str(results["cells"]),
+        "intervals.factors": factors,
+    }
+
+
+def _ranks(counts: list[int]) -> Iterator[str]:
+    """How often the truth was in each fifth of the posterior samples, with a bar."""
+    yield "| fifth of the samples, from the lowest | rows | |"
+    yield "|---|---|---|"
+    for number, count in enumerate(counts, start=1):
+        yield f"| {number} | {count} | {'█' * count} |"
+
+
 def _tally(tally: Mapping[str, Any]) -> Iterator[str]:
-    yield "| | cells | interval | goal |"
+    yield "| | hits | interval | goal |"
     yield "|---|---|---|---|"
     for name, share in tally.items():
         interval = f"{100 * share['low']:.0f}–{100 * share['high']:.0f} %" if share["cases"] else "–"

@@ -3,6 +3,7 @@ import pytest
 
 from twinloop.diagnose.causes import Cause, causes_of
 from twinloop.diagnose.findings import _estimate, as_distribution
+from twinloop.diagnose.interval_scale import UNSCALED
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.table import BY_NAME, TABLE
 
@@ -13,7 +14,7 @@ CAUSES = causes_of(TABLE, laid_out={})
 def test_row_estimates_are_plausible_and_have_intervals(cause: Cause):
     row = cause.parameter
     samples = np.random.default_rng(0).uniform(0.3, 0.6, 200) * cause.max_size
-    estimate = _estimate([cause], samples[:, None], {})
+    estimate = _estimate([cause], samples[:, None], {}, UNSCALED)[0]
     low, high = estimate.interval
     assert low <= estimate.value <= high
     assert low < high or row.unit in ("things", "lights")
@@ -28,7 +29,7 @@ def test_row_estimates_are_plausible_and_have_intervals(cause: Cause):
 def test_an_uncertain_row_has_nominal_in_its_interval():
     cause = next(cause for cause in CAUSES if cause.row == "action_delay_ms")
     sizes = np.where(np.arange(100) < 60, 1.0, 0.0)
-    estimate = _estimate([cause], sizes[:, None], {})
+    estimate = _estimate([cause], sizes[:, None], {}, UNSCALED)[0]
     assert estimate.interval[0] == BY_NAME["action_delay_ms"].nominal
     assert estimate.value == pytest.approx(BY_NAME["action_delay_ms"].sensible[1])
 
@@ -40,6 +41,6 @@ def test_a_row_that_may_be_too_low_or_too_high_has_both_in_its_interval():
     )
     sizes = np.zeros((100, 2))
     sizes[:60, 1], sizes[60:, 0] = 1.0, 1.0
-    estimate = _estimate([low, high], sizes, {})
+    estimate = _estimate([low, high], sizes, {}, UNSCALED)[0]
     assert estimate.interval == pytest.approx((low.value(1.0), high.value(1.0)))
     assert estimate.value == pytest.approx(high.value(1.0))

@@ -21,6 +21,7 @@ from twinloop.diagnose.engine_spread import EngineSpread, engine_spread
 from twinloop.diagnose.explanations import Explanations, Observed, explanations_of
 from twinloop.diagnose.findings import PosteriorSamples, evidence_of, finding_of
 from twinloop.diagnose.hypothesis_set import chunk_of
+from twinloop.diagnose.interval_scale import IntervalScale, interval_scale
 from twinloop.diagnose.predictive import PredictiveCheck, check_explanation
 from twinloop.diagnose.report import COSTLY_POINTS, PROBABLE, GapReport, Unmodelled
 from twinloop.diagnose.robot_episodes import last_phases
@@ -144,6 +145,24 @@ def _twin_rate(emulator: Emulator) -> Rate:
     return Rate(round(float(emulator.reference.values[SUCCESS]) * episodes), episodes)
 
 
+def posterior_of(diagnosis: Diagnosis, config: RunConfig, *, scale: IntervalScale | None = None) -> PosteriorSamples:
+    """What the findings of a diagnosis are made from.
+
+    Args:
+        config: the config of the twin; its ranges are those that the policy was trained on.
+        scale: of the intervals of rows; the stored one if None.
+    """
+    return PosteriorSamples(
+        emulator=diagnosis.emulator,
+        explanations=diagnosis.explanations,
+        costs=diagnosis.costs,
+        robot=diagnosis.robot,
+        deviations=diagnosis.observed.difference / np.sqrt(diagnosis.observed.variance),
+        trained={name: distribution.support() for name, distribution in config.randomization.items()},
+        scale=scale or interval_scale(),
+    )
+
+
 def gap_report(
     diagnosis: Diagnosis,
     real: RealEpisodes,
@@ -157,17 +176,10 @@ def gap_report(
     Args:
         real: outcomes of the episodes of the log.
         datasets: the runlogs, in the order of `real.log`.
-        config: the config of the twin; its ranges are those that the policy was trained on.
+        config: the config of the twin.
         subject: what was diagnosed, for the report.
     """
-    posterior = PosteriorSamples(
-        emulator=diagnosis.emulator,
-        explanations=diagnosis.explanations,
-        costs=diagnosis.costs,
-        robot=diagnosis.robot,
-        deviations=diagnosis.observed.difference / np.sqrt(diagnosis.observed.variance),
-        trained={name: distribution.support() for name, distribution in config.randomization.items()},
-    )
+    posterior = posterior_of(diagnosis, config)
     findings = tuple(replace(finding_of(gap, posterior), closing=diagnosis.closing.get(gap)) for gap in GAPS)
     conditions = dict(real.conditions)
     if len(set(real.robot_id.tolist())) > 1:

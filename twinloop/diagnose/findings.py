@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.diagnose.causes import Cause
+from twinloop.diagnose.causes import Cause, Side
 from twinloop.diagnose.costs import COLUMNS, Costs
 from twinloop.diagnose.emulator import Emulator
 from twinloop.diagnose.explanations import Explanations
+from twinloop.diagnose.interval_scale import IntervalScale
 from twinloop.diagnose.report import COSTLY_POINTS, Evidence, GapFinding, Interval, RowEstimate
 from twinloop.diagnose.summary import ENTRIES, Entry, TraitSummary
 from twinloop.diagnose.traits import TRAITS
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
-from twinloop.randomize.parameter import Gap
+from twinloop.randomize.parameter import Gap, Parameter
 from twinloop.randomize.table import BY_NAME
 
 NOTICED = 0.05
@@ -31,6 +32,7 @@ class PosteriorSamples:
     Attributes:
         deviations: (entries,) difference between robot and twin in standard deviations.
         trained: row -> range that the policy was trained on.
+        scale: widens the intervals of rows.
     """
 
     emulator: Emulator
@@ -39,6 +41,7 @@ class PosteriorSamples:
     robot: TraitSummary
     deviations: np.ndarray
     trained: Mapping[str, Interval]
+    scale: IntervalScale
 
 
 def finding_of(gap: Gap, posterior: PosteriorSamples) -> GapFinding:
@@ -61,7 +64,7 @@ def finding_of(gap: Gap, posterior: PosteriorSamples) -> GapFinding:
         magnitude=float(sizes[open_].max(axis=1).mean()) if open_.any() else 0.0,
         points=100 * float(costs.mean[column]),
         interval=(100 * low, 100 * high),
-        rows=_rows(places, posterior),
+        rows=tuple(estimate for estimate, _ in estimated_rows(gap, posterior)),
         evidence=tuple(evidence[:SHOWN_EVIDENCE]),
         differs=float(open_.mean()),
     )
@@ -92,13 +95,14 @@ def _in_unit(entry: Entry, value: float) -> float:
     return float(np.exp(value)) if entry.spread or entry.about.log else float(value)
 
 
-def _rows(places: list[int], posterior: PosteriorSamples) -> tuple[RowEstimate, ...]:
-    """Estimates of the rows that probably differ, the most probable first.
+def estimated_rows(gap: Gap, posterior: PosteriorSamples) -> list[tuple[RowEstimate, np.ndarray]]:
+    """Estimates of the rows of a gap that probably differ, the most probable first, with (n,) samples of their values.
 
     A row that is too low in some samples and too high in others has an interval with both. Samples in which the row
     does not differ count as nominal, unless it surely differs.
     """
     causes, sizes = posterior.emulator.causes, posterior.explanations.sizes
+    places = [place for place, cause in enumerate(causes) if cause.gap == gap]
     kinds: dict[tuple[str, str], list[list[int]]] = {}
     for key in dict.fromkeys((causes[place].row, causes[place].element) for place in places):
         mine = [place for place in places if (causes[place].row, causes[place].element) == key]
@@ -115,32 +119,42 @@ def _rows(places: list[int], posterior: PosteriorSamples) -> tuple[RowEstimate, 
         kind = max(kinds[key], key=chance)
         samples = sizes[:, kind]
         samples = samples[(samples > 0).any(axis=1)] if chances[key] > SURE_ROW else samples
-        estimates.append(_estimate([causes[place] for place in kind], samples, posterior.trained))
-    return tuple(estimates)
+        mine = [causes[place] for place in kind]
+        estimates.append(_estimate(mine, samples, posterior.trained, posterior.scale))
+    return estimates
 
 
-def _estimate(causes: Sequence[Cause], sizes: np.ndarray, trained: Mapping[str, Interval]) -> RowEstimate:
-    """The estimate of a row from (n, causes) samples of the sizes of causes of one kind; 0 is nominal."""
+def _estimate(
+    causes: Sequence[Cause], sizes: np.ndarray, trained: Mapping[str, Interval], scale: IntervalScale
+) -> tuple[RowEstimate, np.ndarray]:
+    """The estimate and (n,) values of a row, from (n, causes) samples of sizes of causes of one kind; 0 is nominal."""
     likely = int(np.argmax((sizes > 0).mean(axis=0)))
     cause = causes[likely]
     row, usual = cause.parameter, _none(cause)
     values = np.full(len(sizes), usual)
     for one, column in zip(causes, sizes.T, strict=True):
         values += [one.value(float(min(size, one.max_size))) - usual if size > 0 else 0.0 for size in column]
-    if cause.side in ("low", "high"):
-        values = np.clip(values, *row.plausible)
+    values = np.clip(values, *bounds_of(row, cause.side))
     low, high = np.quantile(values, (QUANTILES[0], QUANTILES[2])).tolist()
-    middle = float(np.median(values[sizes[:, likely] > 0]))
-    return RowEstimate(
+    value = min(max(float(np.median(values[sizes[:, likely] > 0])), low), high)
+    estimate = RowEstimate(
         row=row.name,
         unit=row.unit,
-        value=min(max(middle, low), high),
-        interval=(low, high),
+        value=value,
+        interval=scale.widened(cause.gap, value, (low, high), bounds_of(row, cause.side)),
         nominal=cause.nominal,
         spread=cause.side == "spread",
         trained=trained.get(row.name),
         element=cause.element,
     )
+    return estimate, values
+
+
+def bounds_of(row: Parameter, side: Side) -> Interval:
+    """The least and the largest value of an estimate of a row."""
+    if side == "share":
+        return 0.0, 1.0
+    return (0.0, np.inf) if side == "spread" else row.plausible
 
 
 def _none(cause: Cause) -> float:
