@@ -9,6 +9,7 @@ OPTICS = (
               "a Logitech C270 is out of focus at 300 mm (Horus documentation, 'Camera'); by how much is an estimate",
               (0.0, 8.0), only_with=("cameras",), on_image=sets("blur_px")),
     Parameter("colour_saturation", "visual", "visual", "×", "how far colours stand off grey in what is stored",
-              1.0, (0.7, 1.2), "engineering estimate: veiling light takes colour, a camera's own processing adds some",
+              1.0, (0.7, 1.2),
+              "LeRobot's image transforms draw 0.5 to 1.5; a camera's own processing stays nearer to 1 (estimate)",
               (0.0, 4.0), only_with=("cameras",), on_image=sets("saturation")),
 )  # fmt: skip

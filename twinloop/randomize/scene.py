@@ -29,16 +29,22 @@ SCENE = (
               lays_out=True,
               picture=Picture("instruction", scene="task: pick_and_place"), reach=0.0),
     Parameter("fixture_position_noise_cm", "environment", "environment", "cm", "where fixtures stand on the table",
-              0.0, (-1.5, 1.5), "engineering estimate: furniture placed by hand", (-15.0, 15.0), ("x", "y"),
+              0.0, (-1.5, 1.5),
+              "Isaac Lab's Factory tasks place the fixed part within ±5 cm; furniture against a mark is nearer "
+              "(estimate)",
+              (-15.0, 15.0), ("x", "y"),
               lays_out=True,
               picture=DRAWER),
     Parameter("fixture_yaw_deg", "environment", "environment", "°", "how fixtures are turned about the vertical",
-              0.0, (-5.0, 5.0), "engineering estimate: furniture placed by hand", (-45.0, 45.0),
+              0.0, (-5.0, 5.0),
+              "Isaac Lab's Factory tasks turn the fixed part within 15° for gears and 30° for bolts, from one end "
+              "to the other; furniture against an edge less (estimate)",
+              (-45.0, 45.0),
               lays_out=True, picture=DRAWER),
     Parameter(CLEARANCE_ROW, "environment", "contact", "mm", "difference of the widths of a hole and its peg",
               USUAL_CLEARANCE_MM, (0.5, 3.0),
-              "0.5 to 0.7 mm between printed parts that move (3D Orchard, 'Part tolerance'); up to 3 mm for rough "
-              "fixtures (estimate)",
+              "0.11 mm of Isaac Lab's Factory peg in its hole is industry's; 0.5 to 0.7 mm between printed parts "
+              "that move (3D Orchard, 'Part tolerance'); up to 3 mm for rough fixtures (estimate)",
               (0.1, 10.0), apply=_clearance, only_with=("hole",),
               picture=Picture("hardest", scene="task: peg_insertion", why="The hole of task peg_insertion.")),
 )  # fmt: skip

@@ -21,6 +21,8 @@ VISUAL = (
               truth=CellTruth((0.2, 0.5), nominal=(0.9, 1.1)), worsens="tracker_loss_share",
               condition=Condition("light", _brightness), on_image=sets("brightness")),
     Parameter("camera_jitter_deg", "visual", "visual", "°", "how each camera is turned off its nominal pose",
-              0.0, (-5.0, 5.0), "engineering estimate: a mount put back by hand",
+              0.0, (-5.0, 5.0),
+              "5° (0.087 rad) is the default of robosuite's domain randomization, 0.09 rad that of robogym's "
+              "rearrange tasks",
               (-45.0, 45.0), ("pitch", "yaw", "roll"), only_with=("cameras",), on_image=sets_each("camera_turn_deg")),
 )  # fmt: skip

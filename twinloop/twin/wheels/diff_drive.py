@@ -3,8 +3,10 @@
 Sources
 - Wheel radius 35 mm, distance of the wheels 230 mm, 2578.33 encoder ticks a turn: parameters of `kobuki_driver` (Yujin
   Robot).
-- Diameter 351.5 mm, height 124.8 mm, mass 2.35 kg, 0.7 m/s, 180 °/s (110 °/s with a good gyro reading, the limit here),
-  payload 4 kg on carpet and 5 kg on hard floors: Kobuki user guide.
+- 0.7 m/s, 180 °/s (the gyro degrades above 110 °/s, the limit here), payload 5 kg on hard floors and 4 kg on carpet:
+  'Specifications' in the Kobuki documentation (iclebo-kobuki.readthedocs.io).
+- Mass 2.4 kg with the small battery: `kobuki_description`. The base here has 2.35 kg without its lidar. Diameter 351.5 mm
+  and height 124.8 mm: Kobuki user guide (`kobuki_description` has 356 mm and 109 mm for collisions).
 - Acceleration of 1 m/s² and braking at 1.5 times that: defaults of the TurtleBot's velocity smoother, with 0.8 of its
   speed. Its turn acceleration of 2 rad/s² is doubled here.
 - Lidar: Slamtec RPLIDAR A2M8, 0.15 to 12 m, 360°, 10 scans/s, errors within 1 % of the distance, 0.19 kg.
@@ -91,5 +93,5 @@ DIFF_DRIVE = WheeledRobot(
     turn_acceleration_rad_s2=4.0,
     lidar=Lidar(0.15, 12.0, HEIGHT_M + 0.02, "Slamtec RPLIDAR A2M8 datasheet"),
     payload_kg=4.0,
-    source="kobuki_driver; Kobuki user guide; RPLIDAR A2M8 datasheet",
+    source="kobuki_driver; kobuki_description; Kobuki documentation; RPLIDAR A2M8 datasheet",
 )
