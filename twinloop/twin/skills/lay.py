@@ -7,8 +7,9 @@ from twinloop.twin.rotation import rotated
 from twinloop.twin.scene import Scene
 from twinloop.twin.skills.retreat import retreat
 
-CLEAR_M, ASIDE_M = 0.015, 0.09
-"""Height of the fingertips at the end, and how far the hand moves aside so that no finger is below the cloth."""
+CLEAR_M, ASIDE_M = 0.028, 0.09
+"""Height of the tool at the end, and how far the hand moves aside so that no finger is below the cloth. Fingers may
+reach 2 cm beyond the tool; lower ones would drag the cloth over the table when they open."""
 
 
 def lay(cloth: str, on: str, *, length_m: float, words: str = "") -> tuple[Phase, ...]:
