@@ -53,8 +53,8 @@ class Expert:
         self._lowest, self._highest = twin.arm_limits_rad.T
         grippers = [index.arm.gripper for index in twin.arms]
         self._open, self._closed = (np.array([getattr(one, name) for one in grippers]) for name in ("open", "closed"))
-        speeds = [(index.arm.robot or twin.robot).gripper_speed for index in twin.arms]
-        self._opens = np.array([np.inf if speed is None else speed * twin.control_period_s for speed in speeds])
+        speeds = [(index.arm.robot or twin.robot).closing_speed for index in twin.arms]
+        self._closes = np.array([np.inf if speed is None else speed * twin.control_period_s for speed in speeds])
         self._opening = np.tile(self._open, (width, 1))
         self._all = np.arange(width)
         self._tick = np.zeros(width, int)
@@ -102,7 +102,7 @@ class Expert:
         target = _joined([arm.target_rad for arm in self._arms])
         closed = np.stack([arm.program.closed[arm.phase] for arm in self._arms], axis=1)
         wanted = np.where(closed, self._closed, self._open)
-        opening = self._opening + np.clip(wanted - self._opening, -self._opens, self._opens)
+        opening = np.where(closed, np.maximum(wanted, self._opening - self._closes), wanted)
         self._opening = opening
         slipping = (self._tick >= self._slips_at) & (self._tick < self._slips_at + self._slip)
         quiet = [arm.program.noise[arm.phase, None] for arm in self._arms]

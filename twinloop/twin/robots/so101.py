@@ -155,7 +155,7 @@ SO101 = Robot(
     # is 0.27 m above the table, and the hand still reaches the table itself out to 0.28 m.
     mount_m=(0.3, 0.02, 0.12),
     widest_grip_m=0.02,
-    gripper_speed=2.5,
+    closing_speed=2.5,
     closed_tips_m=(0.0, 0.026, 0.0),
     # About the first joint, which the hand faces. Fingers that lean farther back than this do not reach half the ring.
     area=Area((0.339, 0.02), nearest_m=0.13, farthest_m=0.26, width=1.3, lean_rad=0.6),

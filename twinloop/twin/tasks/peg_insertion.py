@@ -42,15 +42,15 @@ def fitted(robot: Robot) -> Task:
         return PEG_INSERTION
     scale = robot.widest_grip_m / (2 * HALF_M)
     entities = (Thing("peg", PEG.scaled(scale)), hole("hole", half_m=scale * HALF_M))
-    return replace(PEG_INSERTION, entities=entities, program=_program(scale), fitted=None)
+    return replace(PEG_INSERTION, entities=entities, program=_program(scale, stalls_s=2.0), fitted=None)
 
 
-def _program(scale: float) -> tuple[Phase, ...]:
+def _program(scale: float, stalls_s: float = 0.0) -> tuple[Phase, ...]:
     return (
         *grasp("peg", raise_m=0.015 * scale),
         *lift("peg", by_m=0.1),
         *carry("peg", to="hole.rim", height_m=0.05, aligned=True, turns=4, tolerance_m=0.01),
-        *insert("peg", "peg.tip", "hole.rim", depth_m=DEPTH_M + 0.006, turns=4,
+        *insert("peg", "peg.tip", "hole.rim", depth_m=DEPTH_M + 0.006, turns=4, stalls_s=stalls_s,
                 done=deep_in("peg.tip", "hole.rim", by_m=DEPTH_M + 0.002, within_m=0.006)),
     )  # fmt: skip
 

@@ -53,20 +53,20 @@ def fitted(robot: Robot) -> Task:
     return replace(
         PLUG_IN,
         entities=(Thing("plug", PLUG.scaled(scale)), slots),
-        program=_program(scale),
+        program=_program(scale, stalls_s=2.0),
         success=(deep_in("plug.tip", "socket.rim", by_m=scale * DEPTH_M, within_m=0.005), let_go("plug")),
         fitted=None,
     )
 
 
-def _program(scale: float) -> tuple[Phase, ...]:
+def _program(scale: float, stalls_s: float = 0.0) -> tuple[Phase, ...]:
     depth_m = scale * DEPTH_M
     return (
         *grasp("plug", raise_m=0.02 * scale),
         *lift("plug", by_m=0.1),
         *carry("plug", to="socket.rim", height_m=0.05, aligned=True, turns=2, tolerance_m=0.01),
-        *insert("plug", "plug.tip", "socket.rim", depth_m=depth_m + 0.006, turns=2, words="plug in the {plug}",
-                done=deep_in("plug.tip", "socket.rim", by_m=depth_m + 0.002, within_m=0.005)),
+        *insert("plug", "plug.tip", "socket.rim", depth_m=depth_m + 0.006, turns=2, stalls_s=stalls_s,
+                words="plug in the {plug}", done=deep_in("plug.tip", "socket.rim", by_m=depth_m + 0.002, within_m=0.005)),
     )  # fmt: skip
 
 
