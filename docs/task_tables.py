@@ -3,65 +3,50 @@
 from typing import Any
 
 from twinloop.cli.tasks import canonical_instruction
+from twinloop.twin.robots import robots
+from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.tasks import tasks
 
 ENOUGH = {"default": 0.9, "realistic": 0.8}
 """Share of accepted episodes that a task is to reach under each ranges."""
-JAWS = "likely contact: one jaw is fixed and the other turns, so a thing is held between two wedged faces and slips out"
-CAUSES: dict[tuple[str, str], str] = {
-    **{
-        ("so101", task): JAWS
-        for task in ("bin_picking", "handover", "lay_cloth", "sort_by_colour", "sort_by_shape", "stack")
-    },
-    (
-        "so101",
-        "clear_table",
-    ): "reach: the knob is at the far end of the area, and most failures end while the hand lines up above it",
-    ("so101", "hang_on_hook"): "reach: five axes. The hand points along the hook only where the hook faces the base",
-    ("so101", "peg_insertion"): f"{JAWS}; it leans in the hole when the arm leans (five axes)",
-    ("so101", "place_upright"): "reach: five axes. The bottle can be turned up only in the vertical plane of the arm",
-    (
-        "so101",
-        "plug_in",
-    ): "reach: while the hand lines up, the arm leans (five axes), and the plug turns in the wedge of the jaws",
-    ("so101", "pour"): f"{JAWS}: most failures lose the cup while it is lifted",
-    (
-        "so101",
-        "put_on_shelf",
-    ): "reach: at the board the hand of this arm leans by 40°, so the can is set down tilted and rolls off",
-    (
-        "so101",
-        "wipe",
-    ): "contact: the pad slips in the jaws while it rubs over the table; gripping it again takes too long",
-    **{
-        (
-            robot,
-            "bin_picking",
-        ): "contact: a finger meets a neighbour on the way down, so the product is gripped at its edge and "
-        "lost on the way"
-        for robot in ("franka_panda", "ur5e_2f85", "xarm7")
-    },
-    **{
-        (
-            robot,
-            "pour",
-        ): "contact: a grain that falls 12 cm into the bowl sinks up to 7 mm into it in a physics step of 4 ms"
-        for robot in ("ur5e_2f85", "xarm7")
-    },
-    **{
-        (
-            robot,
-            "lay_cloth",
-        ): "contact: on 12 work episodes with `franka_panda`, a cloth of 0.15 kg or more folded over in its holder, so "
-        "that the hand came down up to 8 cm beside it; accepted ones weighed 0.08 and 0.11 kg"
-        for robot in ("franka_panda", "xarm7")
-    },
+MARKS = ("", "¹", "²", "³")
+"""Marks of the cells of earlier and later seeds."""
+LEANS_DEG = 20.0
+"""A hand that leans more than this at the end is named as a likely cause."""
+QUANTITIES = {
+    "friction": ("friction of the gripped things", ""),
+    "mass_kg": ("mass of the gripped things", " kg"),
+    "grip_force_scale": ("factor on the grip force", ""),
+    "hand_lean_deg": ("lean of the hand at the end", "°"),
+    "stretch_m": ("largest distance of the tool from the shoulder", " m"),
+    "torque_share": ("largest joint torque, as a share of its limit", ""),
 }
-"""Why cells are below their goal, as far as it was looked into, on other seeds."""
+"""Quantities of `benchmarks/task_causes.py` -> words and unit."""
 
 
 def tables(measured: dict[str, Any]) -> dict[str, str]:
-    return {"TASKS": _tasks(), "SUCCESS": _success(measured), "REASONS": _reasons(measured), "COST": _cost(measured)}
+    return {
+        "TASKS": _tasks(),
+        "SUCCESS": _success(measured),
+        "SEEDS": _seeds(measured),
+        "REASONS": _reasons(measured),
+        "COST": _cost(measured),
+    }
+
+
+def _marks(measured: dict[str, Any]) -> dict[int, str]:
+    """Seed -> mark of its cells. The two seeds of a measurement, one for each ranges, share a mark."""
+    seeds = sorted({cell["seed"] for cell in measured.values() if "seed" in cell})
+    groups = sorted({seed // 10_000 for seed in seeds})
+    return {seed: MARKS[groups.index(seed // 10_000)] for seed in seeds}
+
+
+def _seeds(measured: dict[str, Any]) -> str:
+    by_mark: dict[str, list[str]] = {}
+    for seed, mark in _marks(measured).items():
+        by_mark.setdefault(mark, []).append(str(seed))
+    words = [f"those with {mark} {' and '.join(seeds)}" for mark, seeds in by_mark.items() if mark]
+    return f"The seed of unmarked cells is {' or '.join(by_mark.get('', ['–']))}, " + ", ".join(words) + "."
 
 
 def _cost(measured: dict[str, Any]) -> str:
@@ -88,46 +73,62 @@ def _tasks() -> str:
 def _success(measured: dict[str, Any]) -> str:
     if not measured:
         return "Not measured yet: `python benchmarks/tasks.py`."
-    robots = sorted({name.split("/")[0] for name in measured})
-    lines = [f"| task | {' | '.join(f'`{robot}`' for robot in robots)} |", "|---" * (len(robots) + 1) + "|"]
+    robots_measured = sorted({name.split("/")[0] for name in measured})
+    heads = " | ".join(f"`{robot}`" for robot in robots_measured)
+    lines = [f"| task | {heads} |", "|---" * (len(robots_measured) + 1) + "|"]
     for task in sorted({name.split("/")[1] for name in measured}):
-        row = [_cell(measured, robot, task) for robot in robots]
+        row = [_cell(measured, robot, task) for robot in robots_measured]
         lines.append(f"| `{task}` | {' | '.join(row)} |")
     return "\n".join(lines)
 
 
 def _cell(measured: dict[str, Any], robot: str, task: str) -> str:
-    return "<br>".join(_rate(measured.get(f"{robot}/{task}/{ranges}")) for ranges in ENOUGH)
+    reason = unfit_arms(tasks()[task], robots()[robot])
+    if reason:
+        # The rest of the message is what to do.
+        return f"not possible: {reason.partition('. ')[0]}"
+    marks = _marks(measured)
+    return "<br>".join(_rate(measured.get(f"{robot}/{task}/{ranges}"), marks) for ranges in ENOUGH)
 
 
-def _rate(cell: dict[str, Any] | None) -> str:
+def _rate(cell: dict[str, Any] | None, marks: dict[int, str]) -> str:
     if cell is None:
         return "–"
-    if "impossible" in cell:
-        return "impossible"
     low, high = round(100 * cell["low"]), round(100 * cell["high"])
-    return f"{100 * cell['accepted'] / cell['episodes']:.0f} % ({low}–{high})"
+    return f"{100 * cell['accepted'] / cell['episodes']:.0f} % ({low}–{high}){marks[cell['seed']]}"
 
 
 def _reasons(measured: dict[str, Any]) -> str:
-    """Cells below their goal, and the most common reasons."""
+    """Cells below their goal, with the most common reasons and what sets rejected episodes apart."""
     lines = []
     for name, cell in measured.items():
         robot, task, ranges = name.split("/")
-        if "impossible" in cell:
-            lines.append(f"- `{task}` with `{robot}`: {cell['impossible']}")
-        elif cell["accepted"] < ENOUGH[ranges] * cell["episodes"]:
+        if cell["accepted"] < ENOUGH[ranges] * cell["episodes"]:
             reasons = ", ".join(f"{reason} {count}" for reason, count in cell["rejected"].items())
             failures = ", ".join(f"{failure} {count}" for failure, count in cell["failures"].items())
             counts = f"{reasons} ({failures})" if failures else reasons
-            cause = CAUSES.get((robot, task), "")
-            lines.append(
-                f"- `{task}` with `{robot}`, {ranges}: {counts}"
-                + (f". {cause[0].upper() + cause[1:]}" if cause else "")
-            )
+            lines.append(f"- `{task}` with `{robot}`, {ranges}: {counts}. {_cause(cell)}".rstrip())
     if not lines:
         return ""
     return (
-        "Cells below 90 % (`realistic`: 80 %), with their most common reasons and failures, and the cause if known:\n\n"
+        "Cells below 90 % (`realistic`: 80 %), with their most common reasons and failures, the phase in which most "
+        "rejected episodes end, and the physical quantities that set them apart from accepted ones (medians):\n\n"
         + "\n".join(lines)
     )
+
+
+def _cause(cell: dict[str, Any]) -> str:
+    cause = cell.get("cause", {})
+    rejected = cell["episodes"] - cell["accepted"]
+    sentences = []
+    if cause.get("phase"):
+        sentences.append(f"{cause['ended_there']} of {rejected} end in `{cause['phase']}`.")
+    for name, medians in cause.get("quantities", {}).items():
+        words, unit = QUANTITIES[name]
+        sentences.append(
+            f"{words[0].upper()}{words[1:]}: {medians['rejected']:g}{unit}, accepted {medians['accepted']:g}{unit}."
+        )
+    leans = cause.get("hand_lean_deg", 0.0)
+    if leans > LEANS_DEG and "hand_lean_deg" not in cause["quantities"]:
+        sentences.append(f"The hand leans by {leans:.0f}° at the end.")
+    return " ".join(sentences)

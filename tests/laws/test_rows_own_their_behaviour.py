@@ -63,10 +63,11 @@ ALLOWED: dict[str, tuple[int, str]] = {
 
 
 def named_rows(path: Path) -> set[str]:
-    """Rows whose names, or names of columns, are strings in a module, besides those that a task declares `unvaried`."""
+    """Rows whose names, or names of columns, are strings in a module, besides a task's `unvaried` and `ranges`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    unvaried = [node.value for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "unvaried"]
-    declared = {part for value in unvaried for part in ast.walk(value)}
+    keywords = [node for node in ast.walk(tree) if isinstance(node, ast.keyword)]
+    values = [keyword.value for keyword in keywords if keyword.arg in ("unvaried", "ranges")]
+    declared = {part for value in values for part in ast.walk(value)}
     strings = [
         node.value
         for node in ast.walk(tree)

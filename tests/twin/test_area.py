@@ -35,7 +35,7 @@ def test_things_of_the_short_arm_are_near_and_narrow():
     twin = assemble(robot, tasks()["stack"])
     start = twin.task.start(nominal_values(1), 1, twin.task.by_name)
     for index in twin.things:
-        away = np.linalg.norm(start.poses[index.name][0, :2] - robot.mount_m[:2])
+        away = np.linalg.norm(start.poses[index.name][0, :2] - robot.area.centre_m)
         assert robot.area.nearest_m - 0.01 < away < robot.area.farthest_m + 0.01
     for name in ("red_cube", "green_cube"):  # the blue one is not gripped
         object_ = next(index.object for index in twin.things if index.name == name)

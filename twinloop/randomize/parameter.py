@@ -52,6 +52,7 @@ class Parameter:
     nominal: the value of an episode that does not vary it, for each element.
     sensible: a range to start from, and `source` says why that range.
     most_for: the largest sensible value for a robot, where `sensible` is too much for a weaker one. None: any robot.
+    scale_for: factor on `sensible` for a robot, where things are made smaller for its hand. None: 1 for any robot.
     plausible: beyond this a value is a mistake of unit or scale, and is refused.
     elements: () for a number; ("x", "y") for one number a direction, drawn independently.
     pool: the config gives a count N; an episode draws one of 0..N-1.
@@ -136,11 +137,16 @@ class Parameter:
     truth: CellTruth | None = None
     picture: Picture | None = field(default=None, compare=False)
     most_for: Callable[[Robot], float] | None = None
+    scale_for: Callable[[Robot], float] | None = None
 
     def sensible_for(self, robot: Robot | None) -> tuple[float, float]:
         """The sensible range for a robot."""
         low, high = self.sensible
-        return (low, high) if self.most_for is None or robot is None else (low, min(high, self.most_for(robot)))
+        if robot is None:
+            return low, high
+        scale = 1.0 if self.scale_for is None else self.scale_for(robot)
+        most = np.inf if self.most_for is None else self.most_for(robot)
+        return scale * low, min(scale * high, most)
 
     @property
     def functions(self) -> tuple[Callable, ...]:

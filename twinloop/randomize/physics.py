@@ -12,6 +12,9 @@ from twinloop.randomize.parameter import DRIVEN, Parameter
 from twinloop.randomize.uses import CellTruth, Picture
 from twinloop.twin.robot import Robot
 
+USUAL_WIDTH_M = 0.04
+"""Width of the things that the ranges of masses and centres of mass are for."""
+
 
 def _object_size(rows: Rows, ids: np.ndarray, scale: np.ndarray) -> None:
     body, cells = rows.twin.object_body, np.ix_(ids, rows.twin.object_geoms)
@@ -81,6 +84,15 @@ def _joint_friction(rows: Rows, ids: np.ndarray, values: np.ndarray) -> None:
     rows["dof_frictionloss"][np.ix_(ids, rows.twin.arm_dofs)] = values[:, None]
 
 
+def _thing_scale(robot: Robot) -> float:
+    """How much smaller than 40 mm, for which the ranges are, the things of a robot with a small hand are."""
+    return 1.0 if robot.widest_grip_m is None else min(1.0, robot.widest_grip_m / USUAL_WIDTH_M)
+
+
+def _volume_scale(robot: Robot) -> float:
+    return _thing_scale(robot) ** 3
+
+
 def _most_damping(robot: Robot) -> float:
     return 0.25 * min(
         torque / speed for torque, speed in zip(robot.torque_limits_nm, robot.velocity_limits_rad_s, strict=True)
@@ -129,8 +141,8 @@ PHYSICS = (
     Parameter("object_mass_kg", "physics", "object", "kg", "object mass, inertia in proportion, constants recomputed",
               0.15, (0.05, 0.4),
               "YCB objects of a hand's size: 0.049 kg (pear) to 0.414 kg (coffee can); Calli et al., 'The YCB "
-              "Object and Model Set', 2015",
-              (0.001, 5.0), apply=_object_mass, of_thing=True, picture=Picture("support"),
+              "Object and Model Set', 2015; for the smaller things of a small hand in proportion to their volume",
+              (0.001, 5.0), apply=_object_mass, of_thing=True, scale_for=_volume_scale, picture=Picture("support"),
               truth=CellTruth((0.4, 3.0), nominal=1.0, plausible=(0.05, 20.0), name="object_mass_scale", unit="×",
                               touches="mass of all objects, as a factor")),
     Parameter("friction_coefficient", "physics", "contact", "1", "sliding friction of every contact of the object",
@@ -209,8 +221,9 @@ PHYSICS = (
     Parameter("object_com_offset_mm", "physics", "object", "mm", "where the object's mass is centred",
               0.0, (-4.0, 4.0),
               "hora (in-hand rotation) shifts it by up to 10 mm; ours is a fifth of a 40 mm thing's half extent",
-              (-50.0, 50.0), ("x", "y", "z"), apply=_object_com, of_thing=True, builds=("off_centre_mass",),
-              only_with=("rigid",), truth=CellTruth((-8.0, 8.0)), picture=Picture("tumble")),
+              (-50.0, 50.0), ("x", "y", "z"), apply=_object_com, of_thing=True, scale_for=_thing_scale,
+              builds=("off_centre_mass",), only_with=("rigid",), truth=CellTruth((-8.0, 8.0)),
+              picture=Picture("tumble")),
     Parameter("object_inertia_scale", "physics", "object", "×", "how far out the object's mass lies",
               1.0, (0.7, 1.5), "a thin-walled cube has 5/3 of a solid one's inertia, one with a core less",
               (0.1, 5.0), apply=_object_inertia, of_thing=True, only_with=("rigid",), picture=ROCKING),

@@ -28,7 +28,7 @@ from twinloop.randomize.table import BY_NAME, TABLE, rows_of_other_robots
 from twinloop.run.cameras import CAMERAS, read_cameras
 from twinloop.run.environment import EnvironmentConfig
 from twinloop.run.grip_check import refuse_ungrippable
-from twinloop.run.randomization import RandomizationKind
+from twinloop.run.randomization import RandomizationKind, sensible
 from twinloop.run.scene import SceneConfig
 from twinloop.simulate.drives.nominal import drivable_joints, refuse_unknown
 from twinloop.simulate.expert import ExpertConfig
@@ -159,7 +159,9 @@ class RunConfig:
         for name, distribution in self.randomization.items():
             row, _, part = name.partition(".")
             if row not in inapplicable and (not part or part in things or BY_NAME[row].of_joint):
-                rows[name] = distribution
+                # A preset was read before the task was known.
+                own = name in task.own_ranges and distribution == sensible(BY_NAME[name], self.scene.robot)
+                rows[name] = Uniform(*task.own_ranges[name]) if own else distribution
         return always_varied(task) | rows
 
     def for_task(self, name: str | None) -> "RunConfig":
@@ -340,8 +342,9 @@ def _randomization(root: Section, scene: SceneConfig) -> dict[str, Distribution]
         ).read(root, "randomization")
     task = scene.world
     kind = RandomizationKind(
-        inapplicable=inapplicable_rows(task), things=task.varied_things, joints=joints, robot=scene.robot
-    )
+        inapplicable=inapplicable_rows(task), things=task.varied_things, joints=joints, robot=scene.robot,
+        ranges=task.own_ranges,
+    )  # fmt: skip
     rows = kind.read(root, "randomization")
     return rows | {name: values for name, values in always_varied(task).items() if name not in rows}
 

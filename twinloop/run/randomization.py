@@ -66,8 +66,15 @@ def _part_and_row(rows: Section, key: str, things: tuple[str, ...], joints: tupl
     return part, name
 
 
-def _sensible(row: Parameter, robot: Robot | None) -> Distribution:
-    low, high = row.sensible_for(robot)
+def sensible(
+    row: Parameter, robot: Robot | None, ranges: Mapping[str, tuple[float, float]] | None = None
+) -> Distribution:
+    """The distribution of a row in presets.
+
+    Args:
+        ranges: row -> range, for rows whose range in the table does not suit the scene.
+    """
+    low, high = (ranges or {}).get(row.name, row.sensible_for(robot))
     if row.chance is not None:
         return _happens(row.chance)
     return choice_of(tuple(range(int(high)))) if row.pool else Uniform(float(low), float(high))
@@ -242,6 +249,7 @@ class RandomizationKind(Kind):
     Attributes:
         inapplicable: parameter without meaning in this scene -> why. Presets leave it out; naming it is an error.
         robot: the scene's robot, whose strength bounds some ranges of presets.
+        ranges: ranges of presets that the scene's task gives, instead of those of the table.
         things: names of the scene's things. `red_cube.object_mass_kg` is the range of one of them; its name here is
             `object_mass_kg.red_cube`.
         joints: names of the robot's driven joints. `elbow_flex.servo_coulomb_nm` is the range of one of them.
@@ -251,6 +259,7 @@ class RandomizationKind(Kind):
 
     inapplicable: Mapping[str, str] = field(default_factory=dict)
     robot: Robot | None = None
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     things: tuple[str, ...] = ()
     joints: tuple[str, ...] = ()
 
@@ -280,7 +289,9 @@ class RandomizationKind(Kind):
             hint = nearest(str(name), PRESETS)
             raise section.error(key, f"is {name!r}; a mapping of parameters was expected, or {hint}")
         return {
-            row.name: _sensible(row, self.robot) for row in TABLE if row.realistic and row.name not in self.inapplicable
+            row.name: sensible(row, self.robot, self.ranges)
+            for row in TABLE
+            if row.realistic and row.name not in self.inapplicable
         }
 
     def write(self, value: Mapping[str, Distribution]) -> dict[str, Any]:

@@ -242,7 +242,8 @@ class SceneConfig:
     @cached_property
     def world(self) -> Task:
         """The task with the things of this scene."""
-        task = self.task if self.object is None else self.task.with_object(self.object)
+        task = self.task.for_robot(self.robot)
+        task = task if self.object is None else task.with_object(self.object)
         own = {thing.name: thing for thing in task.things}
         # A thing of another task of the run is not added to this one.
         elsewhere = {name for other in self.tasks for name in tasks()[other].by_name}

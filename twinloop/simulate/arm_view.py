@@ -29,6 +29,7 @@ class ArmView:
 
     def __init__(self, scene: ManyArmedScene, index: ArmIndex):
         self._scene, self._index = scene, index
+        self.shoulder_m = scene.twin.shoulders_m[index.number]
         self.tool_position = scene.site_position(index.tool_site)
         self.tool_axes = scene.site_axes(index.tool_site)
         self.tool_lag_m, self.table_height_m = scene.tool_lag_m, scene.table_height_m

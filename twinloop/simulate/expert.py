@@ -53,6 +53,9 @@ class Expert:
         self._lowest, self._highest = twin.arm_limits_rad.T
         grippers = [index.arm.gripper for index in twin.arms]
         self._open, self._closed = (np.array([getattr(one, name) for one in grippers]) for name in ("open", "closed"))
+        speeds = [(index.arm.robot or twin.robot).closing_speed for index in twin.arms]
+        self._closes = np.array([np.inf if speed is None else speed * twin.control_period_s for speed in speeds])
+        self._opening = np.tile(self._open, (width, 1))
         self._all = np.arange(width)
         self._tick = np.zeros(width, int)
         self._retries = np.zeros(width, int)
@@ -70,6 +73,7 @@ class Expert:
         self._retries[ids] = 0
         self._ready[:, ids] = False
         self._sent[ids] = self._home
+        self._opening[ids] = self._open
         if self.config.action_noise_rad > 0:
             # One episode at a time: each has its own generator, independent of its slot and batch.
             for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
@@ -97,7 +101,9 @@ class Expert:
             arm.move(pace)
         target = _joined([arm.target_rad for arm in self._arms])
         closed = np.stack([arm.program.closed[arm.phase] for arm in self._arms], axis=1)
-        opening = np.where(closed, self._closed, self._open)
+        wanted = np.where(closed, self._closed, self._open)
+        opening = np.where(closed, np.maximum(wanted, self._opening - self._closes), wanted)
+        self._opening = opening
         slipping = (self._tick >= self._slips_at) & (self._tick < self._slips_at + self._slip)
         quiet = [arm.program.noise[arm.phase, None] for arm in self._arms]
         noise = _joined([self._noise[:, index.columns] * factor

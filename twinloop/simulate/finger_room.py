@@ -10,6 +10,8 @@ from twinloop.twin.twin import Twin
 FINGER_M = 0.02
 """Thickness and width of a finger."""
 TIP_M = 0.01  # from the tool's frame to the ends of the fingers
+CLEAR_M = 0.004
+"""Gap between a thing and a jaw that does not move."""
 
 
 def blocked_m(twin: Twin, view: View, room: FingerRoom, entity: str, rows: np.ndarray) -> np.ndarray:
@@ -22,8 +24,10 @@ def blocked_m(twin: Twin, view: View, room: FingerRoom, entity: str, rows: np.nd
     axes = view.axes(entity)[rows]
     tool = np.einsum("nij,ncjk->ncik", axes, grips.axes[form])
     place = view.position(entity)[rows][:, None] + np.einsum("nij,ncj->nci", axes, grips.at_m[form])
-    aside = (opening_m(twin.robot) + FINGER_M) / 2 * tool[:, :, :, 1]
-    tips = np.stack([place + aside, place - aside], axis=2) + TIP_M * tool[:, :, None, :, 2]
+    first, second = _asides_m(twin, view.half_extents_m(entity)[rows, 1])
+    closing = tool[:, :, :, 1]
+    fingers = [place + first[:, None, None] * closing, place + second[:, None, None] * closing]
+    tips = np.stack(fingers, axis=2) + TIP_M * tool[:, :, None, :, 2]
     overlap = np.zeros(tips.shape[:3])
     for other in room.things:
         if other == entity:
@@ -42,3 +46,18 @@ def blocked_m(twin: Twin, view: View, room: FingerRoom, entity: str, rows: np.nd
         beyond = (local + FINGER_M / 2 - np.array(room.half_m)).max(axis=3)
         overlap += np.where(offset[..., 2] < room.wall_m, np.maximum(beyond, 0), 0)
     return overlap.sum(axis=2)
+
+
+def _asides_m(twin: Twin, half_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) where the two open fingers are along the closing direction, from the middle of a thing.
+
+    Args:
+        half_m: (n,) half of the width of the thing.
+    """
+    opening, jaw_m = opening_m(twin.robot), twin.robot.closed_tips_m[1]
+    if not jaw_m:
+        aside = np.full(len(half_m), (opening + FINGER_M) / 2)
+        return aside, -aside
+    # A jaw that does not move stands beside the thing, and the other one is the whole opening away from it.
+    still = np.sign(jaw_m) * (half_m + CLEAR_M + FINGER_M / 2)
+    return still, still - np.sign(jaw_m) * (opening + FINGER_M)

@@ -2,14 +2,16 @@
 
 import numpy as np
 
-from twinloop.simulate.finger_room import blocked_m
+from twinloop.simulate.finger_room import CLEAR_M, blocked_m
 from twinloop.simulate.view import View
+from twinloop.twin.objects import Part
 from twinloop.twin.phase import GripChoice
+from twinloop.twin.products import bounds_of
 from twinloop.twin.rotation import DOWN, about, about_z, product
 from twinloop.twin.twin import Twin
 
-BAR_M, CLEAR_M = 0.008, 0.004
-"""Half width of handles, and the gap between a thing and a jaw that does not move."""
+BAR_M = 0.008
+"""Half width of handles."""
 CLOSING = np.array([0.0, 1.0, 0.0])
 """Direction in which the fingers close, in the tool's frame."""
 
@@ -43,15 +45,40 @@ def chosen_grips(
                 view.form(entity)[rows],
                 view.axes(entity)[rows],
                 view.tool_axes[rows],
-                _approach(view, choice, base_m)[rows],
+                _approach(view, choice)[rows],
                 np.array(choice.along),
                 None if choice.room is None else blocked_m(twin, view, choice.room, entity, rows),
             )
     if choice.tilt_rad:
-        axes = product(axes, about(CLOSING, np.full(count, choice.tilt_rad)))
+        most_rad = np.inf if twin.robot.area is None else twin.robot.area.lean_rad
+        axes = product(axes, about(CLOSING, np.full(count, np.clip(choice.tilt_rad, -most_rad, most_rad))))
     grip_m = at_m + np.array(choice.offset_m) - choice.raise_m * axes[:, :, 2]
+    if not twin.robot.closed_tips_m[1]:
+        return grip_m, axes
     half_m = (np.abs(axes[:, :, 1]) * view.half_extents_m(choice.of)).sum(axis=1)
+    for entity in view.entity_of(choice.of):
+        parts = next(index.object.parts for index in twin.things if index.name == entity)
+        if parts:
+            rows = np.flatnonzero(wanted & view.played_by(choice.of, entity))
+            half_m[rows] = _half_width_m(parts, grip_m[rows], axes[rows, :, 1], half_m[rows])
     return _beside_jaw(twin, grip_m, axes, half_m), axes
+
+
+def _half_width_m(parts: tuple[Part, ...], grip_m: np.ndarray, closing: np.ndarray, whole_m: np.ndarray) -> np.ndarray:
+    """(n,) how far the parts at a grip extend along the closing direction; `whole_m` if no part is there.
+
+    Args:
+        grip_m, closing: (n, 3) in the frame of the thing.
+        whole_m: (n,) how far the whole thing extends.
+    """
+    out = np.zeros(len(grip_m))
+    across = np.abs(closing) < 0.7
+    for part in parts:
+        low, high = bounds_of(part)
+        there = (((grip_m > low) & (grip_m < high)) | ~across).all(axis=1)
+        sides = (np.maximum(sign * closing * low, sign * closing * high).sum(axis=1) for sign in (1, -1))
+        out = np.where(there, np.maximum(out, np.maximum(*sides)), out)
+    return np.where(out > 0, np.minimum(out, whole_m), whole_m)
 
 
 def _relaxed_axes(twin: Twin, position: np.ndarray, base_m: tuple[float, float, float]) -> np.ndarray:
@@ -75,12 +102,12 @@ def _beside_jaw(twin: Twin, grip_m: np.ndarray, axes: np.ndarray, half_m: np.nda
     return grip_m - aside_m.reshape(-1, 1) * axes[:, :, 1]
 
 
-def _approach(view: View, choice: GripChoice, base_m: tuple[float, float, float]) -> np.ndarray:
+def _approach(view: View, choice: GripChoice) -> np.ndarray:
     """(n, 3) wanted direction of the tool's z axis."""
     if choice.approach == "top":
         return np.broadcast_to(DOWN, (len(view.tool_position), 3))
     # From the side of the robot, whose base is in the way of other sides.
-    away = view.position(choice.of) - np.array(base_m)
+    away = view.position(choice.of) - view.shoulder_m
     away[:, 2] = 0
     return away / np.maximum(np.sqrt(np.square(away).sum(axis=1)), 1e-6)[:, None]
 

@@ -47,7 +47,7 @@ class PredictedView:
         self.tool_position = cell.tool_position + way[:, :3]
         self.tool_axes = cell.tool_axes + cross(way[:, None, 3:], cell.tool_axes.transpose(0, 2, 1)).transpose(0, 2, 1)
         self.tool_lag_m = length(way[:, :3])
-        self.table_height_m = cell.table_height_m
+        self.table_height_m, self.shoulder_m = cell.table_height_m, cell.shoulder_m
         self.finger_force_n, self.support_force_n = cell.finger_force_n, cell.support_force_n
         self.axes, self.value, self.speed_m_s = cell.axes, cell.value, cell.speed_m_s
         self.half_extents_m, self.rest_height_m = cell.half_extents_m, cell.rest_height_m

@@ -31,6 +31,7 @@ class SceneState:
         self._chosen = {role: np.zeros(width, int) for role in self._roles}
         self._every = np.arange(width)
         self._axes: dict[str, np.ndarray] = {}
+        self.shoulder_m = twin.shoulders_m[0]
 
     @property
     def arms(self) -> tuple[View, ...]:

@@ -25,12 +25,14 @@ class Area:
         centre_m: of the ring, on the table.
         nearest_m, farthest_m: distances at which the hand can work close above the table.
         width: distances across, as a share of those that tasks give.
+        lean_rad: how far past the vertical the hand can lean there, with the fingers pointing back to the robot.
     """
 
     centre_m: tuple[float, float]
     nearest_m: float
     farthest_m: float
     width: float = 1.0
+    lean_rad: float = np.inf
 
     def place(self, xy_m: tuple[float, float], *, front_m: float = 0.0) -> tuple[tuple[float, float], float]:
         """Where a place of a task is for this robot, and the angle by which what stands there is turned.

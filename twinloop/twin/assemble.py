@@ -1,5 +1,6 @@
 """Compile a robot and a task to a Twin: the model, and where everything is in it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import mujoco
@@ -19,6 +20,7 @@ from twinloop.twin.compose import (
 from twinloop.twin.entity import Fixture, Thing, state_names
 from twinloop.twin.grasps import grips_of
 from twinloop.twin.objects import SceneObject
+from twinloop.twin.phase import GripChoice
 from twinloop.twin.robot import Robot
 from twinloop.twin.robots.opening import opening_m
 from twinloop.twin.shapes import forms_of
@@ -46,6 +48,7 @@ def assemble(
         layout: elements of the environment state, if it has more entities than those of the task.
         thing: replaces the object of the task's first thing.
     """
+    task = task.for_robot(robot)
     task = task if thing is None else task.with_object(thing)
     task = _fitted(task, robot)
     spec = compose(robot, task, timestep_s=timestep_s, features=features)
@@ -61,18 +64,33 @@ def assemble(
 
 def _fitted(task: Task, robot: Robot) -> Task:
     """The task with its places in the robot's area and with things that its gripper can hold."""
-    widest_m = robot.widest_grip_m
-    if widest_m is not None:
-        gripped = {phase.grip.of for phase in task.program if phase.grip is not None}
-        gripped |= {name for role in task.roles if role.name in gripped for name in role.candidates}
-        entities = (
-            replace(entity, object=entity.object.narrowed(widest_m))
-            if isinstance(entity, Thing) and entity.name in gripped
-            else entity
-            for entity in task.entities
-        )
-        task = replace(task, entities=tuple(entities))
+    if robot.widest_grip_m is not None:
+        task = _narrowed(task, robot.widest_grip_m)
     return task if robot.area is None else replace(task, area=robot.area)
+
+
+def _narrowed(task: Task, widest_m: float) -> Task:
+    """The task with smaller things where they are wider than `widest_m`. They are gripped at the same parts."""
+    gripped = {phase.grip.of for phase in task.program if phase.grip is not None}
+    gripped |= {name for role in task.roles if role.name in gripped for name in role.candidates}
+    entities, scales = [], {}
+    for entity in task.entities:
+        if isinstance(entity, Thing) and entity.name in gripped:
+            narrow = replace(entity, object=entity.object.narrowed(widest_m))
+            scales[entity.name] = narrow.object.half_extents_m[0] / entity.object.half_extents_m[0]
+            entity = narrow
+        entities.append(entity)
+    program = (
+        replace(phase, grip=_scaled(phase.grip, scales), follow=_scaled(phase.follow, scales)) for phase in task.program
+    )
+    return replace(task, entities=tuple(entities), program=tuple(program))
+
+
+def _scaled(choice: GripChoice | None, scales: Mapping[str, float]) -> GripChoice | None:
+    if choice is None or choice.of not in scales:
+        return choice
+    scale, (x, y, z) = scales[choice.of], choice.offset_m
+    return replace(choice, raise_m=scale * choice.raise_m, offset_m=(scale * x, scale * y, scale * z))
 
 
 def _index(

@@ -44,6 +44,7 @@ def robot_content(robot: Robot) -> dict[str, Any]:
         "mount_m": robot.mount_m,
         "mapping": _mapping_content(robot),
         **drive,
+        **({"closing_speed": robot.closing_speed} if robot.closing_speed is not None else {}),
         **({"arms": [_arm_content(arm) for arm in robot.several]} if robot.several else {}),
     }
 

@@ -93,8 +93,21 @@ class SceneObject:
         width_m = 2 * min(self.half_extents_m[:2])
         if width_m <= widest_m or self.parts or self.frames or self.soft:
             return self
-        x, y, z = (widest_m / width_m * half for half in self.half_extents_m)
-        return replace(self, half_extents_m=(x, y, z), mass_kg=(widest_m / width_m) ** 3 * self.mass_kg)
+        return self.scaled(widest_m / width_m)
+
+    def scaled(self, scale: float) -> "SceneObject":
+        """The object, of the same density, with all lengths scaled. Meshes and soft objects cannot be scaled."""
+        assert self.mesh is None
+        assert not self.soft
+        parts = (replace(part, size=_times(scale, part.size), at=_times(scale, part.at)) for part in self.parts)
+        return replace(
+            self,
+            half_extents_m=_times(scale, self.half_extents_m),
+            mass_kg=scale**3 * self.mass_kg,
+            parts=tuple(parts),
+            frames=tuple(replace(frame, at=_times(scale, frame.at)) for frame in self.frames),
+            pool=tuple(product.scaled(scale) for product in self.pool),
+        )
 
     @property
     def words(self) -> str:
@@ -109,6 +122,11 @@ class SceneObject:
     def rolls(self) -> bool:
         """True for round objects, which need rolling friction to come to rest."""
         return self.shape != "box"
+
+
+def _times(scale: float, triple: Triple) -> Triple:
+    x, y, z = triple
+    return scale * x, scale * y, scale * z
 
 
 def _volume_m3(part: Part) -> float:

@@ -22,8 +22,8 @@ def with_things(task: Task, things: Mapping[str, Thing]) -> Task:
     own = tuple(entity for entity in entities if isinstance(entity, Thing))
     fixtures = tuple(entity for entity in entities if isinstance(entity, Fixture))
     if not added:
-        return replace(task, entities=(*own, *fixtures))
-    return replace(task, entities=(*own, *added, *fixtures), start=_start_with(task, added))
+        return replace(task, entities=(*own, *fixtures), fitted=None)
+    return replace(task, entities=(*own, *added, *fixtures), start=_start_with(task, added), fitted=None)
 
 
 def _start_with(task: Task, added: tuple[Thing, ...]):

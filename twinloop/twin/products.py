@@ -34,7 +34,7 @@ def product(number: int) -> SceneObject:
     variant, place = divmod(number, len(FAMILIES))
     family = FAMILIES[place]
     parts = _centred(family.parts(_numbers(variant, place)))
-    half = np.max([np.abs(_corners(part)).max(axis=0) for part in parts], axis=0)
+    half = np.max([np.abs(bounds_of(part)).max(axis=0) for part in parts], axis=0)
     hue = (place * HUE_STEP + variant * 0.11) % 1
     red, green, blue = colorsys.hsv_to_rgb(hue, 0.55 + 0.1 * (variant % 4), 0.85)
     return SceneObject(
@@ -69,7 +69,7 @@ def _numbers(variant: int, family: int) -> Drawn:
 
 def _centred(parts: list[Part]) -> tuple[Part, ...]:
     """The parts in metres, with the origin at half the height."""
-    corners = np.vstack([_corners(part) for part in parts])
+    corners = np.vstack([bounds_of(part) for part in parts])
     middle = (corners[:, 2].min() + corners[:, 2].max()) / 2
     return tuple(
         Part(
@@ -82,7 +82,7 @@ def _centred(parts: list[Part]) -> tuple[Part, ...]:
     )
 
 
-def _corners(part: Part) -> np.ndarray:
+def bounds_of(part: Part) -> np.ndarray:
     """(2, 3) lowest and highest point of a part along each axis."""
     rotation = axes_of(np.array([part.quat]))[0]
     a, b, c = part.size
@@ -98,7 +98,7 @@ def _corners(part: Part) -> np.ndarray:
 
 def union_volume_m3(parts: tuple[Part, ...]) -> float:
     """Volume of parts, with overlaps counted once: the share of evenly spread samples that is in one of them."""
-    corners = np.vstack([_corners(part) for part in parts])
+    corners = np.vstack([bounds_of(part) for part in parts])
     low, high = corners.min(axis=0), corners.max(axis=0)
     pitch = float((high - low).max()) / SAMPLES
     counts = np.ceil((high - low) / pitch).astype(int)

@@ -97,6 +97,8 @@ class Robot:
             arm at the origin does.
         widest_grip_m: things of tasks are made so small that the gripper holds them firmly; None for as they are. The
             jaws of a gripper with one hinge form a wedge, from which wide things slip.
+        closing_speed: how fast the scripted expert closes the gripper, in units of its opening a second; None for as
+            fast as the motor can. A jaw with a large gear strikes a thing with the inertia of its motor.
         closed_tips_m: where the tips of the closed fingers are, in the tool's frame.
         source: where the figures are from.
         drive: servo law of its joints; None for the position actuators of the model.
@@ -126,6 +128,7 @@ class Robot:
     payload_kg: float | None = None
     area: Area | None = None
     widest_grip_m: float | None = None
+    closing_speed: float | None = None
     closed_tips_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
     source: str = ""
     model_digest: str = ""

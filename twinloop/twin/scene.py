@@ -42,6 +42,11 @@ class Scene(Protocol):
         ...
 
     @property
+    def shoulder_m(self) -> np.ndarray:
+        """(3,) the arm's first joint, about which it turns towards things."""
+        ...
+
+    @property
     def table_height_m(self) -> np.ndarray: ...
     @property
     def finger_force_n(self) -> np.ndarray:

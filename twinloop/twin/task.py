@@ -13,6 +13,7 @@ from twinloop.twin.language import Language
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.phase import Phase
 from twinloop.twin.relations import Relation
+from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Scene, Start
 from twinloop.twin.task_checks import refuse_bad_task
 
@@ -49,6 +50,9 @@ class Task:
         failures: names of what goes wrong; the first that holds is given.
         unvaried: rows of the parameter table that cannot vary here, e.g. because they would move a vessel without
             what is in it.
+        ranges: (row, low, high) of rows whose sensible range is not sensible for the things of this task.
+        fitted: robot -> this task for a robot with a small hand or a short reach: smaller things and fixtures, or
+            other skills. None for a task that needs no other fitting than that of `twin/assemble.py`.
         area: the robot's area of the table, if its places are not those that the task gives.
 
     Example:
@@ -68,6 +72,8 @@ class Task:
     goal: str = ""
     failures: tuple[Failure, ...] = COMMON
     unvaried: tuple[str, ...] = ()
+    ranges: tuple[tuple[str, float, float], ...] = ()
+    fitted: "Callable[[Robot], Task] | None" = None
     area: Area | None = None
 
     def __post_init__(self):
@@ -104,6 +110,11 @@ class Task:
         return tuple(thing.name for thing in self.things if not thing.grain)
 
     @property
+    def own_ranges(self) -> dict[str, tuple[float, float]]:
+        """Row -> range that presets use for it."""
+        return {row: (low, high) for row, low, high in self.ranges}
+
+    @property
     def fixtures(self) -> tuple[Fixture, ...]:
         return tuple(entity for entity in self.entities if isinstance(entity, Fixture))
 
@@ -119,7 +130,13 @@ class Task:
         """The task with another object as its first thing."""
         first, *rest = self.entities
         assert isinstance(first, Thing)
-        return self if first.object == kind else replace(self, entities=(replace(first, object=kind), *rest))
+        if first.object == kind:
+            return self
+        return replace(self, entities=(replace(first, object=kind), *rest), fitted=None)
+
+    def for_robot(self, robot: Robot) -> "Task":
+        """The task as this robot does it."""
+        return self if self.fitted is None else self.fitted(robot)
 
     def choices(self, chance: np.ndarray) -> dict[str, np.ndarray]:
         """Role -> (n,) index of the candidate that plays it, for (n,) numbers between 0 and 1."""

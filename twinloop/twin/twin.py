@@ -238,6 +238,13 @@ class Twin:
         return tuple((data.site_xpos[site].copy(), data.site_xmat[site].reshape(3, 3).copy()) for site in sites)
 
     @cached_property
+    def shoulders_m(self) -> tuple[np.ndarray, ...]:
+        """(3,) position of each arm's first joint."""
+        data = mujoco.MjData(self.model)
+        mujoco.mj_kinematics(self.model, data)
+        return tuple(data.xanchor[index.joints[0]].copy() for index in self.arms)
+
+    @cached_property
     def environment_names(self) -> tuple[str, ...]:
         """Names of the elements. In a run of several tasks it has the entities of all of them; absent ones are 0."""
         return self.layout or state_names(self.task.entities)

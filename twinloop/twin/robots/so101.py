@@ -151,10 +151,13 @@ SO101 = Robot(
     velocity_limits_rad_s=(NO_LOAD_SPEED_RAD_S,) * 5,
     torque_limits_nm=(STALL_TORQUE_NM,) * 5,
     reach_m=0.36,
-    # The hand can point down only below the elbow, so on the table itself the arm could not lift things by 0.12 m.
-    mount_m=(0.3, 0.02, 0.07),
-    widest_grip_m=0.028,
+    # The hand points straight down up to 0.15 m above the base, if the wrist is nearer than 0.24 m. On this plinth that
+    # is 0.27 m above the table, and the hand still reaches the table itself out to 0.28 m.
+    mount_m=(0.3, 0.02, 0.12),
+    widest_grip_m=0.02,
+    closing_speed=2.5,
     closed_tips_m=(0.0, 0.026, 0.0),
-    area=Area((0.3, 0.02), nearest_m=0.16, farthest_m=0.3, width=1.3),
+    # About the first joint, which the hand faces. Fingers that lean farther back than this do not reach half the ring.
+    area=Area((0.339, 0.02), nearest_m=0.13, farthest_m=0.26, width=1.3, lean_rad=0.6),
     source="The Robot Studio, SO-ARM100 repository; Feetech STS3215 data sheet",
 )

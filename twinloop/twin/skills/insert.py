@@ -27,7 +27,7 @@ NOISE = 0.15
 
 def insert(
     thing: str, tip: str, hole: str, *, depth_m: float, done: Relation, align_m: float = 0.012, turns: int = 1,
-    words: str = "", longest_s: float = 13.0,
+    words: str = "", longest_s: float = 13.0, stalls_s: float = 0.0,
 ) -> tuple[Phase, ...]:  # fmt: skip
     """Bring the tip of a thing above a hole, press down, and search until `done` holds.
 
@@ -37,6 +37,7 @@ def insert(
         depth_m: how deep the tip goes.
         align_m: height above the hole at which the tip is lined up.
         turns: how often the thing fits in a full turn: 4 for a square peg.
+        stalls_s: begin to search after this time, even if the tip is not lined up; 0 for never.
     """
     words = words or f"insert the {{{thing}}}"
 
@@ -63,7 +64,7 @@ def insert(
 
     return (
         Phase("align", above, words, thing=thing, anchor=hole, moves=tip, gripper="closed", carrying=thing, turns=True,
-              speed_m_s=0.15, tolerance_m=0.002, shortest_s=0.5, longest_s=6.0, noise=NOISE),
+              speed_m_s=0.15, tolerance_m=0.002, shortest_s=0.5, longest_s=6.0, stalls_s=stalls_s, noise=NOISE),
         Phase("insert", down, words, thing=thing, anchor=hole, moves=tip, gripper="closed", carrying=thing,
               funnel=False, speed_m_s=0.03, press_n=PRESS_N, longest_s=longest_s, until=done.holds, noise=NOISE),
         *retreat(thing, words=words),

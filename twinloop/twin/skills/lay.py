@@ -3,12 +3,13 @@
 import numpy as np
 
 from twinloop.twin.phase import Memory, Phase, Target
-from twinloop.twin.rotation import rotated
+from twinloop.twin.rotation import pointing_down, rotated, yaw_of
 from twinloop.twin.scene import Scene
 from twinloop.twin.skills.retreat import retreat
 
-CLEAR_M, ASIDE_M = 0.015, 0.09
-"""Height of the fingertips at the end, and how far the hand moves aside so that no finger is below the cloth."""
+CLEAR_M, ASIDE_M = 0.028, 0.09
+"""Height of the tool at the end, and how far the hand moves aside so that no finger is below the cloth. Fingers may
+reach 2 cm beyond the tool; lower ones would drag the cloth over the table when they open."""
 
 
 def lay(cloth: str, on: str, *, length_m: float, words: str = "") -> tuple[Phase, ...]:
@@ -27,7 +28,8 @@ def lay(cloth: str, on: str, *, length_m: float, words: str = "") -> tuple[Phase
         def target(scene: Scene, _memory: Memory) -> Target:
             position = scene.position(on) + share * length_m * aside(scene)
             position[:, 2] = scene.position(on)[:, 2] + height_m
-            return Target(position)
+            # A cloth that leans in its holder is gripped by a hand that leans too.
+            return Target(position, pointing_down(yaw_of(scene.tool_axes)))
 
         return target
 

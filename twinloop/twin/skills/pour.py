@@ -30,9 +30,9 @@ def pour(
     words = words or f"pour the {{{vessel}}} into the {{{into.partition('.')[0]}}}"
 
     def heading(scene: Scene) -> np.ndarray:
-        """(n,) yaw of the way from the robot's base, which is at the origin, to `into`."""
-        place = scene.position(into)
-        return np.arctan2(place[:, 1].copy(), place[:, 0].copy())
+        """(n,) yaw of the way from the arm's first joint to `into`."""
+        way = scene.position(into) - scene.shoulder_m
+        return np.arctan2(way[:, 1], way[:, 0])
 
     def over(scene: Scene, angle: np.ndarray) -> np.ndarray:
         yaw = heading(scene)

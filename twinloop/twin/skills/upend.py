@@ -36,7 +36,7 @@ def upright_axes(scene: Scene, thing: str) -> np.ndarray:
     approach[:, 2] = 0
     approach /= np.maximum(np.sqrt(np.square(approach).sum(axis=1)), 1e-6)[:, None]
     up = np.broadcast_to(UP, approach.shape)
-    away = scene.position(thing).copy()
+    away = scene.position(thing) - scene.shoulder_m
     away[:, 2] = 0
     away /= np.maximum(np.sqrt(np.square(away).sum(axis=1)), 1e-6)[:, None]
     own = np.stack([approach, cross(up, approach), up], axis=2)

@@ -5,6 +5,8 @@ products in a bin are of one family and a name is never ambiguous.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -13,11 +15,12 @@ from twinloop.twin.fixtures import box_bin
 from twinloop.twin.language import Language
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.packing import packed
-from twinloop.twin.phase import FingerRoom
+from twinloop.twin.phase import FingerRoom, Phase
 from twinloop.twin.placing import SHIFT_ROWS, Layout
 from twinloop.twin.product_families import FAMILIES
 from twinloop.twin.products import POOL, product
 from twinloop.twin.relations import at_rest, either_inside, let_go
+from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, lift, place
 from twinloop.twin.task import Role, Task
@@ -29,9 +32,15 @@ HALF_M, WALL_M = (0.125, 0.185), 0.04
 GAP_M = 0.012
 FINGERS_M = 0.032
 """Room that is left for the fingers beside the product that is taken, on both sides that they close on."""
+OPEN_M = 0.064
+"""The same for a narrow product, from its middle: where the outer sides of open fingers are."""
 PRESS_N = 30.0
 """A finger that meets another product on the way down presses on it with this force at most."""
 OUT_M = 0.16
+WIDEST_M = 0.07
+"""The widest products, where they are gripped."""
+SMALL_HALF_M, SMALL_WALL_M, SMALL_OUT_M = (0.08, 0.12), 0.02, 0.1
+"""The bin of a small hand. Its fingers need as much room as those of a large one."""
 NAMED, ANY = 3, 1
 """How often the instruction names a product, and how often it asks for any."""
 
@@ -67,6 +76,14 @@ ROLES = (
 
 
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    return _start(draw, count, entities, HALF_M)
+
+
+def start_small(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    return _start(draw, count, entities, SMALL_HALF_M)
+
+
+def _start(draw: Draw, count: int, entities: Mapping[str, Entity], inside_m: tuple[float, float]) -> Start:
     layout = Layout(draw, count, entities)
     layout.fixture("bin", BIN_XY_M)
     layout.zone("zone", ZONE_XY_M)
@@ -75,7 +92,7 @@ def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     for number, name in enumerate(SLOTS):
         half = layout.extents_m(name)[:, :2].copy()
         taken = asked == number
-        half[taken, 1] += FINGERS_M
+        half[taken, 1] = np.maximum(half[taken, 1] + FINGERS_M, OPEN_M)
         mix = layout.column(name, "product_mix")
         noise = [layout.column(name, f"object_position_noise_cm.{axis}") / 10 for axis in "xy"]
         turn = layout.column(name, "object_yaw_deg") / 360
@@ -84,26 +101,48 @@ def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
         halves.append(half)
         # Large products first, because there is less room for them; the one that is taken before all.
         orders.append(np.where(taken, -1.0, -half.prod(axis=1)))
-    places, yaws = packed(halves, shifts, np.stack(orders, axis=1), inside_m=HALF_M, gap_m=GAP_M)
+    places, yaws = packed(halves, shifts, np.stack(orders, axis=1), inside_m=inside_m, gap_m=GAP_M)
     for number, name in enumerate(SLOTS):
         layout.on(name, "bin", places[:, number], yaws[:, number], up_m=0.005)
     return layout.done()
 
 
-BIN_PICKING = Task(
-    name="bin_picking",
-    entities=(
-        *_product_things(),
-        box_bin("bin", half_m=(HALF_M[0] + 0.004, HALF_M[1] + 0.004), height_m=WALL_M),
-        zone("zone", half_extents_m=(0.09, 0.09)),
-    ),
-    start=start,
-    program=(
-        *grasp("asked", room=FingerRoom(SLOTS, "bin.floor", HALF_M, WALL_M), approach_m=0.1, press_n=PRESS_N),
-        *lift("asked", by_m=OUT_M),
+def _entities(things: tuple[Thing, ...], half_m: tuple[float, float], wall_m: float) -> tuple[Entity, ...]:
+    x, y = half_m
+    tray = box_bin("bin", half_m=(x + 0.004, y + 0.004), height_m=wall_m)
+    return (*things, tray, zone("zone", half_extents_m=(0.09, 0.09)))
+
+
+def _program(half_m: tuple[float, float], wall_m: float, out_m: float) -> tuple[Phase, ...]:
+    return (
+        *grasp("asked", room=FingerRoom(SLOTS, "bin.floor", half_m, wall_m), approach_m=0.1, press_n=PRESS_N),
+        *lift("asked", by_m=out_m),
         *carry("asked", to="zone", height_m=0.08),
         *place("asked", on="zone", tolerance_m=0.012),
-    ),
+    )
+
+
+@cache
+def fitted(robot: Robot) -> Task:
+    """The task with a small bin of small products, for a small hand."""
+    if robot.widest_grip_m is None or robot.widest_grip_m >= WIDEST_M:
+        return BIN_PICKING
+    scale = robot.widest_grip_m / WIDEST_M
+    things = tuple(replace(thing, object=thing.object.scaled(scale)) for thing in BIN_PICKING.things)
+    return replace(
+        BIN_PICKING,
+        entities=_entities(things, SMALL_HALF_M, SMALL_WALL_M),
+        start=start_small,
+        program=_program(SMALL_HALF_M, SMALL_WALL_M, SMALL_OUT_M),
+        fitted=None,
+    )
+
+
+BIN_PICKING = Task(
+    name="bin_picking",
+    entities=_entities(_product_things(), HALF_M, WALL_M),
+    start=start,
+    program=_program(HALF_M, WALL_M, OUT_M),
     success=(
         either_inside(tuple(f"accepted_{number}" for number in range(len(SLOTS))), "zone", (0.09, 0.09, 0.15)),
         at_rest("asked"),
@@ -126,4 +165,5 @@ BIN_PICKING = Task(
     roles=ROLES,
     # Products have sizes of their own, and the widest just fit between the fingers.
     unvaried=(*SHIFT_ROWS, "object_size_scale", *HEAVY_INSERT, *MANY_CONTACTS),
+    fitted=fitted,
 )  # fmt: skip

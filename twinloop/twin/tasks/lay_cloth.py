@@ -20,6 +20,9 @@ RAISE_M = 0.03
 CLOTH = SceneObject(
     "cloth", "box", (HALF_M, THIN_M, HALF_M), np.pi, mass_kg=0.1, rgba=(0.8, 0.3, 0.3, 1.0), young_kpa=300, cloth=True
 )
+MASS_KG = (0.02, 0.1)
+"""A sheet of 10 x 10 x 0.6 cm of thick felt (0.3 g/cm³) to one of solid rubber. The range of the row is for cubes: at
+its end of 0.4 kg the sheet would have the density of zinc."""
 WITHIN_M = 0.06
 CLEAR_M = 0.2
 """Radius around the goal in which the hand moves close above the table while it lays the cloth down."""
@@ -64,4 +67,5 @@ LAY_CLOTH = Task(
     )),
     goal="goal",
     unvaried=(*SHIFT_ROWS, "object_stiffness_kpa"),
+    ranges=(("object_mass_kg", *MASS_KG),),
 )  # fmt: skip

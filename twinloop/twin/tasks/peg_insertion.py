@@ -1,6 +1,8 @@
 """Insert a square peg into a hole."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -8,8 +10,10 @@ from twinloop.twin.entity import Draw, Entity, Thing
 from twinloop.twin.fixtures import hole
 from twinloop.twin.language import Language
 from twinloop.twin.objects import Frame, SceneObject
+from twinloop.twin.phase import Phase
 from twinloop.twin.placing import Layout
 from twinloop.twin.relations import deep_in, let_go
+from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, insert, lift
 from twinloop.twin.task import Task
@@ -31,17 +35,31 @@ def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     return layout.done()
 
 
+@cache
+def fitted(robot: Robot) -> Task:
+    """The task with a thinner peg and a narrower hole, for a small hand."""
+    if robot.widest_grip_m is None or robot.widest_grip_m >= 2 * HALF_M:
+        return PEG_INSERTION
+    scale = robot.widest_grip_m / (2 * HALF_M)
+    entities = (Thing("peg", PEG.scaled(scale)), hole("hole", half_m=scale * HALF_M))
+    return replace(PEG_INSERTION, entities=entities, program=_program(scale, stalls_s=2.0), fitted=None)
+
+
+def _program(scale: float, stalls_s: float = 0.0) -> tuple[Phase, ...]:
+    return (
+        *grasp("peg", raise_m=0.015 * scale),
+        *lift("peg", by_m=0.1),
+        *carry("peg", to="hole.rim", height_m=0.05, aligned=True, turns=4, tolerance_m=0.01),
+        *insert("peg", "peg.tip", "hole.rim", depth_m=DEPTH_M + 0.006, turns=4, stalls_s=stalls_s,
+                done=deep_in("peg.tip", "hole.rim", by_m=DEPTH_M + 0.002, within_m=0.006)),
+    )  # fmt: skip
+
+
 PEG_INSERTION = Task(
     name="peg_insertion",
     entities=(Thing("peg", PEG), hole("hole", half_m=HALF_M)),
     start=start,
-    program=(
-        *grasp("peg", raise_m=0.015),
-        *lift("peg", by_m=0.1),
-        *carry("peg", to="hole.rim", height_m=0.05, aligned=True, turns=4, tolerance_m=0.01),
-        *insert("peg", "peg.tip", "hole.rim", depth_m=DEPTH_M + 0.006, turns=4,
-                done=deep_in("peg.tip", "hole.rim", by_m=DEPTH_M + 0.002, within_m=0.006)),
-    ),
+    program=_program(1.0),
     success=(deep_in("peg.tip", "hole.rim", by_m=DEPTH_M, within_m=0.006), let_go("peg")),
     language=Language((
         "insert the {peg} into the {hole}",
@@ -59,4 +77,5 @@ PEG_INSERTION = Task(
     )),
     longest_s=30.0,
     unvaried=MANY_CONTACTS,
+    fitted=fitted,
 )  # fmt: skip

@@ -1,19 +1,25 @@
 """Stand a lying bottle up in the target zone."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from twinloop.twin.entity import Draw, Entity, Thing, zone
 from twinloop.twin.language import Language
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.phase import Phase
 from twinloop.twin.placing import Layout
 from twinloop.twin.relations import at, at_rest, let_go, upright
+from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import grasp, lift, retreat, upend
 from twinloop.twin.task import Task
 
 OBJECT_XY_M, GOAL_XY_M, RADIUS_M = (0.44, -0.14), (0.54, 0.12), 0.06
+FAR_GOAL_XY_M = (0.62, 0.12)
+RETREAT_M, SHORT_RETREAT_M = 0.08, 0.05
 TILT_RAD = 0.85
 """How far the hand leans towards the robot when it grips; it leans away by the rest of a quarter turn at the end."""
 LYING = (float(np.cos(np.pi / 4)), float(np.sin(np.pi / 4)), 0.0, 0.0)
@@ -21,22 +27,42 @@ LYING = (float(np.cos(np.pi / 4)), float(np.sin(np.pi / 4)), 0.0, 0.0)
 
 
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    return _start(draw, count, entities, GOAL_XY_M)
+
+
+def start_far(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    return _start(draw, count, entities, FAR_GOAL_XY_M)
+
+
+def _start(draw: Draw, count: int, entities: Mapping[str, Entity], goal_m: tuple[float, float]) -> Start:
     layout = Layout(draw, count, entities)
     layout.thing("object", OBJECT_XY_M, quat=LYING)
-    layout.zone("goal", GOAL_XY_M)
+    layout.zone("goal", goal_m)
     return layout.done()
+
+
+def _program(retreat_m: float) -> tuple[Phase, ...]:
+    return (
+        *grasp("object", offset_m=(0.0, 0.0, 0.042), along=(0.0, 0.0, 1.0), tilt_rad=-TILT_RAD),
+        *lift("object", by_m=0.18),
+        *upend("object", to="goal"),
+        *retreat("object", by_m=retreat_m, upwards=False),
+    )
+
+
+@cache
+def fitted(robot: Robot) -> Task:
+    """The task for an arm with a short reach, whose hand points outwards only far from its base."""
+    if robot.area is None:
+        return PLACE_UPRIGHT
+    return replace(PLACE_UPRIGHT, start=start_far, program=_program(SHORT_RETREAT_M), fitted=None)
 
 
 PLACE_UPRIGHT = Task(
     name="place_upright",
     entities=(Thing("object", OBJECTS["bottle"]), zone("goal", radius_m=RADIUS_M)),
     start=start,
-    program=(
-        *grasp("object", offset_m=(0.0, 0.0, 0.042), along=(0.0, 0.0, 1.0), tilt_rad=-TILT_RAD),
-        *lift("object", by_m=0.18),
-        *upend("object", to="goal"),
-        *retreat("object", by_m=0.08, upwards=False),
-    ),
+    program=_program(RETREAT_M),
     success=(
         upright("object"),
         at("object", "goal", within_m=RADIUS_M),
@@ -58,4 +84,5 @@ PLACE_UPRIGHT = Task(
         "make the {object} stand on the green disc",
     )),
     goal="goal",
+    fitted=fitted,
 )  # fmt: skip

@@ -1,0 +1,100 @@
+"""Tasks fit a small hand on a short arm: sizes, masses, poses of the hand, and skills."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from twinloop.curate.judge import judge
+from twinloop.randomize.table import BY_NAME
+from twinloop.run.config import config_from_text
+from twinloop.run.twin import twin_of
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.expert import Expert
+from twinloop.simulate.rollout import rollout
+from twinloop.twin.kinematics import solve_poses
+from twinloop.twin.robots import robots
+from twinloop.twin.rotation import pointing_down
+from twinloop.twin.tasks import tasks
+
+SO101 = robots()["so101"]
+EPISODES = 8
+RANGES = """
+randomization:
+  physics: {object_position_noise_cm: [-2, 2], object_yaw_deg: [-45, 45], friction_coefficient: [0.4, 1.0]}
+"""
+
+
+def solve(task: str) -> int:
+    """Accepted episodes of the scripted expert."""
+    config = config_from_text(f"scene: {{robot: so101, task: {task}}}\n{RANGES}", name="cell.yaml", folder=Path())
+    twin = twin_of(config)
+    cell, expert = Cell(twin, width=EPISODES), Expert(twin, config.expert, width=EPISODES, seed=0)
+    (episodes,) = rollout(cell, iter([config.sampler().draw(0, EPISODES)]), expert, seed=0)
+    return int(judge(episodes, twin, config.curate).accepted.sum())
+
+
+def test_the_hand_points_down_all_over_its_area():
+    model, area = SO101.build().compile(), SO101.area
+    assert area is not None
+    joints = np.array([model.joint(name).id for name in SO101.arm_joints])
+    radii, heights = np.linspace(area.nearest_m, area.farthest_m, 4), np.array([0.01, 0.08, 0.16])
+    forward, up = np.meshgrid(radii + area.centre_m[0] - SO101.mount_m[0], heights - SO101.mount_m[2])
+    points = np.column_stack([forward.ravel(), np.zeros(forward.size), up.ravel()])
+    solutions = solve_poses(
+        model, joints, model.site(SO101.tool_site).id, points, pointing_down(np.zeros(len(points))),
+        np.array(SO101.home_rad), free_roll=True, avoid_self_collision=False, position_tolerance_m=0.003,
+        rotation_tolerance_rad=0.15, converged=1.0, restarts=3,
+    )  # fmt: skip
+    assert solutions.reachable.all(), points[~solutions.reachable]
+
+
+def test_the_area_is_around_the_joint_that_the_hand_faces():
+    twin = twin_of(config_from_text("scene: {robot: so101}\n", name="cell.yaml", folder=Path()))
+    assert SO101.area is not None
+    np.testing.assert_allclose(twin.shoulders_m[0][:2], SO101.area.centre_m, atol=0.001)
+
+
+@pytest.mark.parametrize("name", ["bin_picking", "pour"])
+def test_things_of_parts_become_as_narrow_as_the_hand_needs(name: str):
+    large, small = tasks()[name], tasks()[name].for_robot(SO101)
+    assert small.name == large.name
+    assert SO101.widest_grip_m is not None
+    for before, after in zip(large.things, small.things, strict=True):
+        kinds = zip(before.object.pool or (before.object,), after.object.pool or (after.object,), strict=True)
+        for old, new in kinds:
+            scale = new.half_extents_m[0] / old.half_extents_m[0]
+            np.testing.assert_allclose(new.half_extents_m, scale * np.array(old.half_extents_m))
+            assert new.mass_kg == pytest.approx(scale**3 * old.mass_kg)
+            assert 2 * new.half_extents_m[1] <= SO101.widest_grip_m + 1e-6
+
+
+@pytest.mark.parametrize("name", ["bin_picking", "hang_on_hook", "pour"])
+def test_a_large_hand_does_the_task_as_it_is(name: str):
+    assert tasks()[name].for_robot(robots()["xarm7"]) is tasks()[name]
+
+
+def test_masses_of_presets_follow_the_volume_of_the_things():
+    row = BY_NAME["object_mass_kg"]
+    low, high = row.sensible_for(SO101)
+    assert SO101.widest_grip_m is not None
+    assert high / SO101.widest_grip_m**3 < 8_000  # nothing denser than steel
+    assert low / high == pytest.approx(row.sensible[0] / row.sensible[1])
+    assert row.sensible_for(robots()["franka_panda"]) == row.sensible
+
+
+def test_a_task_may_have_a_range_of_its_own_in_presets():
+    def masses(text: str) -> tuple[float, float]:
+        config = config_from_text(text, name="cell.yaml", folder=Path())
+        return config.for_task("lay_cloth").randomization["object_mass_kg"].support()
+
+    own = tasks()["lay_cloth"].own_ranges["object_mass_kg"]
+    assert masses("scene: {task: lay_cloth}\nrandomization: realistic\n") == own
+    assert masses("scene: {tasks: {lay_cloth: 1, stack: 1}}\nrandomization: realistic\n") == own
+    given = "scene: {task: lay_cloth}\nrandomization: {physics: {object_mass_kg: [0.05, 0.3]}}\n"
+    assert masses(given) == (0.05, 0.3)
+
+
+@pytest.mark.parametrize("task", ["pour", "place_upright", "hang_on_hook"])
+def test_the_expert_solves_tasks_that_turn_the_hand(task: str):
+    assert solve(task) >= EPISODES - 2
