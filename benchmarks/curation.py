@@ -135,7 +135,7 @@ def measure(cell: BenchCell, folder: Path, seed: int) -> dict:
     rate = sum(map(len, unseen.values())) / (time.process_time() - began)
     scored = {thing: curator.score(episodes) for thing, episodes in unseen.items()}
     known, left_out, unknown = {}, {}, {}
-    for (kind, size), episodes in injected(test, KINDS, each=EACH, rng=rng).items():
+    for (kind, size), episodes in injected(test, KINDS, count=EACH, rng=rng).items():
         table = curator.ratios(curator.model.features(episodes))
         known[f"{kind}/{size}"] = auroc(_every(curator, ratios), curator.combine(table))
         left_out[f"{kind}/{size}"] = auroc(_every(partial[kind], ratios), partial[kind].combine(table))

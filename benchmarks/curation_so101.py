@@ -46,7 +46,7 @@ def measure_so101(data: Path, work: Path) -> dict:
         known_found.append(curator.score(faulty_recordings, duplicates=False).rejected.tolist())
         rejected[fold == number], scores[fold == number] = good.rejected, good.values
         reasons += [f"episode {good.attempts[row]}: {good.reasons[row]}" for row in np.flatnonzero(good.rejected)]
-        for (kind, size), faulty in injected(test, KINDS, each=EACH, rng=rng).items():
+        for (kind, size), faulty in injected(test, KINDS, count=EACH, rng=rng).items():
             scored = curator.score(faulty, duplicates=False)
             values.setdefault(f"{kind}/{size}", []).append(auroc(good.values, scored.values))
             values.setdefault(f"found {kind}/{size}", []).append(float(scored.rejected.mean()))

@@ -27,7 +27,7 @@ from twinloop.curate.intervals import wilson
 from twinloop.curate.quality import DatasetStatistics, EpisodeStatistics, QualityConfig, RecordedEpisode, judge
 from twinloop.dataset import Dataset
 from twinloop.dataset.ingest import IngestOptions, ingest, load_mapping, open_source
-from twinloop.dataset.review import takes
+from twinloop.dataset.review import recorded_episodes
 
 LEAST_ROWS = 30
 
@@ -127,13 +127,13 @@ def _recordings(args: argparse.Namespace, scratch: Path) -> list[RecordedEpisode
         from twinloop.run.default import embedded_config
 
         generate(embedded_config(), scratch / "sim", episodes=args.episodes)
-        return list(takes(Dataset.open(scratch / "sim")))
+        return list(recorded_episodes(Dataset.open(scratch / "sim")))
     if (args.data / "dataset.json").exists():
-        return list(takes(Dataset.open(args.data)))
+        return list(recorded_episodes(Dataset.open(args.data)))
     mapping = load_mapping(args.mapping) if args.mapping else None
     source = open_source(args.data, mapping)
     ingest(source, scratch / "real", name="real", label="real", mapping=mapping, options=IngestOptions(pictures="none"))
-    return list(takes(Dataset.open(scratch / "real")))
+    return list(recorded_episodes(Dataset.open(scratch / "real")))
 
 
 if __name__ == "__main__":

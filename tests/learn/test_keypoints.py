@@ -73,7 +73,7 @@ def test_labels_teach_it_where_things_are_in_held_out_episodes(spots: Demonstrat
     policy = policy_for(learnt, landmarks="spot", shift_px=2)
     config = TrainConfig(steps=90, batch=32, learning_rate=3e-3, look_every=90)
     optimisation = Optimisation(policy, config, seed=0)
-    list(optimisation.run(Mixture([learnt], [1.0], store), None, trouble=tmp_path / "bad", on_step=lambda *_: None))
+    list(optimisation.run(Mixture([learnt], [1.0], store), None, bad_batch=tmp_path / "bad", on_step=lambda *_: None))
     (batch, *_) = Mixture([held], [1.0], store).sweep(64, HORIZON, most=64, seed=0)
     tensors = tensors_of(batch)
     assert tensors.labels is not None

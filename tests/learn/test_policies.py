@@ -46,7 +46,7 @@ def small(kind: str, demonstrations: Demonstrations) -> Policy:
 def taught(policy: Policy, mixture: Mixture, held_out: Mixture | None, tmp_path: Path, **changes):
     config = replace(TrainConfig(steps=300, batch=64, learning_rate=3e-3, look_every=100), **changes)
     optimisation = Optimisation(policy, config, seed=0)
-    looks = list(optimisation.run(mixture, held_out, trouble=tmp_path / "bad", on_step=lambda *_: None))
+    looks = list(optimisation.run(mixture, held_out, bad_batch=tmp_path / "bad", on_step=lambda *_: None))
     with torch.no_grad():
         for parameter, average in zip(optimisation._trained, optimisation._average, strict=True):
             parameter.copy_(average)

@@ -22,7 +22,7 @@ SMALL = {"width": 32, "depth": 1, "horizon": 4, "executed": 2}
 SHORT = TrainConfig(steps=60, batch=64, look_every=20, learning_rate=3e-3, held_out=0.2)
 
 
-def lesson(*datasets: Path, train: TrainConfig = SHORT, seed: int = 0) -> TrainingJob:
+def training_job(*datasets: Path, train: TrainConfig = SHORT, seed: int = 0) -> TrainingJob:
     return prepare(TrainingJobConfig(datasets, settings=SMALL, train=train, seed=seed))
 
 
@@ -32,7 +32,7 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 
 @pytest.fixture(scope="module")
 def trained(reached, tmp_path_factory):
-    return train(lesson(reached, train=replace(SHORT, steps=400)), tmp_path_factory.mktemp("policy"))
+    return train(training_job(reached, train=replace(SHORT, steps=400)), tmp_path_factory.mktemp("policy"))
 
 
 def test_a_policy_learns_the_law_of_its_demonstrations(trained):
@@ -73,39 +73,39 @@ def test_the_sign_of_a_quaternion_does_not_matter(trained):
 
 
 def test_killed_and_resumed_it_ends_with_the_same_numbers(reached, tmp_path, monkeypatch):
-    whole = train(lesson(reached), tmp_path / "whole")
+    whole = train(training_job(reached), tmp_path / "whole")
 
     class Killed(BaseException):
         pass
 
     learn = Optimisation._learn
 
-    def until_killed(self, batch, trouble):
+    def until_killed(self, batch, bad_batch):
         if self.step == 47:
             raise Killed
-        return learn(self, batch, trouble)
+        return learn(self, batch, bad_batch)
 
     with monkeypatch.context() as patch:
         patch.setattr(Optimisation, "_learn", until_killed)
         with pytest.raises(Killed):
-            train(lesson(reached), tmp_path / "killed")
+            train(training_job(reached), tmp_path / "killed")
     assert not load(tmp_path / "killed").card.finished
-    resumed = train(lesson(reached), tmp_path / "killed")
+    resumed = train(training_job(reached), tmp_path / "killed")
     assert resumed.resumed_from == 40
     assert resumed.curve == whole.curve
     assert resumed.checkpoint.card.digest == whole.checkpoint.card.digest
 
 
 def test_done_is_done(trained, reached):
-    again = train(lesson(reached, train=replace(SHORT, steps=400)), trained.checkpoint.path)
+    again = train(training_job(reached, train=replace(SHORT, steps=400)), trained.checkpoint.path)
     assert again.resumed_from == 400
     assert again.checkpoint.card.digest == trained.checkpoint.card.digest
 
 
-def test_another_lesson_does_not_overwrite(trained, reached):
+def test_another_training_job_does_not_overwrite(trained, reached):
     before = trained.checkpoint.card.digest
     with pytest.raises(UsageError, match="choose another --out"):
-        train(lesson(reached, seed=1, train=replace(SHORT, steps=400)), trained.checkpoint.path)
+        train(training_job(reached, seed=1, train=replace(SHORT, steps=400)), trained.checkpoint.path)
     assert load(trained.checkpoint.path).card.digest == before
 
 
@@ -126,14 +126,14 @@ def test_a_training_with_other_arguments_names_the_difference(trained, reached, 
 
 
 def test_seeds_decide(reached, tmp_path):
-    one = train(lesson(reached), tmp_path / "one").checkpoint.card
-    other = train(lesson(reached, seed=1), tmp_path / "other").checkpoint.card
+    one = train(training_job(reached), tmp_path / "one").checkpoint.card
+    other = train(training_job(reached, seed=1), tmp_path / "other").checkpoint.card
     assert one.weights != other.weights
 
 
 def test_a_loss_that_is_not_a_number_stops_with_a_reproducer(reached, tmp_path, monkeypatch):
     out = tmp_path / "policy"
-    once = lesson(reached)
+    once = training_job(reached)
     batch = once.mixture.batch
 
     def spoilt(size, horizon, *, seed, step, share):
@@ -157,8 +157,8 @@ def test_fine_tuning_moves_to_the_new_data_and_keeps_the_rest(trained, reached, 
     slower = reaching(tmp_path / "real", episodes=40, gain=0.15, source="real", seed=9)
     settings = replace(SHORT, steps=300, learning_rate=2e-3)
     start = trained.checkpoint
-    lesson_ = finetuning(FinetuneConfig(start.path, data=(slower,), keep=(reached,), share=0.5, train=settings))
-    tuned = train(lesson_, tmp_path / "tuned").checkpoint
+    finetuning_job = finetuning(FinetuneConfig(start.path, data=(slower,), keep=(reached,), share=0.5, train=settings))
+    tuned = train(finetuning_job, tmp_path / "tuned").checkpoint
     assert tuned.card.parent == start.card.digest
     assert [round(data["weight"], 3) for data in tuned.card.data] == [0.5, 0.5]
     # It tells the two domains apart: steps half as large on the robot, and in the twin as large as they were.

@@ -197,7 +197,7 @@ def test_trials_stop_when_the_sequential_test_decides(place: Path, tmp_path: Pat
     log = make(case(), tmp_path / "out")
     assert log is not None
     shown = case(log)
-    assert shown.troubles == ()
+    assert shown.problems == ()
     trials = judge_real_trials(shown)
     assert trials.decision == "accept"
     assert trials.trials == len(robot.sent) < 40

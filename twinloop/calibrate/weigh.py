@@ -92,7 +92,7 @@ def channel_findings(bench: Bench, qualities: Sequence[Quality]) -> tuple[list[L
 
 def _text(finding: QualityFinding, names: dict[str, str]) -> str:
     """The finding with the names of the bench file, without the name of its own channel."""
-    text = finding.said.removeprefix(f"{finding.channel} ") if finding.channel else finding.said
+    text = finding.message.removeprefix(f"{finding.channel} ") if finding.channel else finding.message
     for channel in sorted(names, key=len, reverse=True):
         text = text.replace(channel, names[channel])
     return text

@@ -244,7 +244,7 @@ def _summarise(console: Console, fit: Fit, out: Path) -> None:
     for name, unknown in fit.patch.unknown.items():
         console.print(f"not determined: {name}: {unknown.reason}. It needs logs with {unknown.reveals}.", markup=False)
     if fit.patch.unknown and fit.patch.drive is not None:
-        console.print("`twinloop excite` moves the robot so that its log tells more of them.", markup=False)
+        console.print("`twinloop excite` records motions that determine more of them.", markup=False)
     for name, residual in fit.patch.provenance.residual.items():
         console.print(f"residual of {name}: MAE {residual['mae']:.4g}, RMSE {residual['rmse']:.4g}", markup=False)
     _print_simple_models(console, fit)

@@ -1,6 +1,6 @@
-"""Collect demonstrations on a robot into a runlog, a dataset with `source: real`: on a twin or a rehearsal cell from a
-scripted demonstrator with a human's imperfections, on hardware from teleoperation. Every demonstration is committed as
-it ends, failed and aborted ones too; the same command goes on where it stopped."""
+"""Collect demonstrations on a robot into a runlog, a dataset with `source: real`. On a twin or a rehearsal cell they
+come from a scripted demonstrator with human-like imperfections, on hardware from teleoperation. Every demonstration is
+committed as it ends, failed and aborted ones too. The same command continues after a stop."""
 
 import argparse
 import re

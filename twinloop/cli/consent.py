@@ -1,6 +1,6 @@
-"""Write down what a participant agreed to, under a pseudonym. `twinloop collect --consent` reads it.
+"""Write the consent of a participant to a file, under a pseudonym. `twinloop collect --consent` reads it.
 
-Whose pseudonym it is belongs in a list that the lab keeps apart from the data."""
+Keep the list of names and pseudonyms apart from the data."""
 
 import argparse
 from datetime import UTC, date, datetime

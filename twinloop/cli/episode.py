@@ -1,5 +1,5 @@
-"""Make one episode of a run again, from config, seed and index, and look into it: what was drawn, what each check
-measured, how long each phase took."""
+"""Simulate one episode of a run again, from config, seed and index, and print its drawn values, the measured value of
+each check and the duration of each phase."""
 
 import argparse
 from itertools import groupby

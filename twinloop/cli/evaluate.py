@@ -1,6 +1,6 @@
-"""Let a policy act in the twin, on draws it has not seen, and judge it: success with intervals, by phase and against
-every randomized parameter, time to completion, films of failures. Results are a folder: evaluation.json,
-episodes.parquet, report.html and clips."""
+"""Roll out a policy in the twin on held-out draws. Reports success rates with intervals, by phase and by randomized
+parameter, the completion time, and videos of failures. Writes a folder: evaluation.json, episodes.parquet, report.html
+and clips."""
 
 import argparse
 from pathlib import Path

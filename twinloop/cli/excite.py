@@ -1,6 +1,6 @@
-"""Move a robot so that its log tells most about its drive, and log the motion. The motion is chosen in the twin: it
-maximises the information (D-optimal) about the quantities that `calibrate` fits, within the robot's limits of joints,
-speed, acceleration and workspace, and without collisions. It passes the safety filter, like every command."""
+"""Move a robot with motions whose logs determine its drive best, and log them. The motions are chosen in the twin: they
+maximise the information (D-optimal) about the quantities that `calibrate` fits, within the robot's limits of joints,
+speed, acceleration and workspace, and without collisions. They pass the safety filter, like every command."""
 
 import argparse
 from pathlib import Path

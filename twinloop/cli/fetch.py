@@ -1,5 +1,5 @@
-"""Bring a dataset from an object store into a folder, with its LeRobot export and the same digest. Run again after a
-kill, it continues where it was."""
+"""Copy a dataset from an object store to a folder, with its LeRobot export and the same digest. The same command
+continues after a kill."""
 
 import argparse
 from collections.abc import Sequence

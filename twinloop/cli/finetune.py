@@ -1,4 +1,5 @@
-"""Go on training a checkpoint on a little data of the real thing, without forgetting what it can."""
+"""Continue training a checkpoint on a small amount of real data. With --keep, data of the first training is mixed in,
+so that the policy does not forget it."""
 
 import argparse
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Remove a participant's episodes from all datasets and name every checkpoint that was trained on them.
+"""Remove a participant's episodes from all datasets and list every checkpoint that was trained on them.
 
-Killed, it finishes when it is run again. Run a second time it removes nothing more and names the same checkpoints."""
+After a kill, run it again to finish. Another run removes nothing more and lists the same checkpoints."""
 
 import argparse
 from dataclasses import asdict

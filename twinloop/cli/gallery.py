@@ -1,5 +1,5 @@
-"""Draw a contact sheet: what the cameras see in the middle of N simulated episodes, or one parameter swept from end to
-end of its range. A config without cameras is looked at with two: front and wrist."""
+"""Draw a contact sheet of camera images: from the middle of N simulated episodes, or with one parameter swept over its
+range. A config without cameras gets two: front and wrist."""
 
 import argparse
 from pathlib import Path

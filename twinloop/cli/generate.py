@@ -1,4 +1,4 @@
-"""Simulate, curate and write a dataset. Run again after a kill, it continues where it was."""
+"""Simulate, curate and write a dataset. The same command continues after a kill."""
 
 import argparse
 import shlex

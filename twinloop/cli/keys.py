@@ -26,7 +26,7 @@ ACTIONS = ("create", "trust", "revoke", "list")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=ACTIONS, help="what to do")
+    parser.add_argument("action", choices=ACTIONS, help="action")
     parser.add_argument("name", nargs="?", default="", metavar="NAME", help="file of the new key, or name of its owner")
     parser.add_argument("--public", default="", metavar="TEXT", help="public key, as `create` printed it")
     add_registry(parser)

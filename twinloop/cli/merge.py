@@ -1,4 +1,4 @@
-"""Join datasets of one schema into a new one. The inputs stay as they are."""
+"""Join datasets of one schema into a new one. The inputs are not changed."""
 
 import argparse
 from pathlib import Path

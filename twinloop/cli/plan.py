@@ -1,5 +1,5 @@
-"""A collection programme from a diagnosis: what to randomize, calibrate and collect, in order of gain per hour.
-Written as a page, and as a list that `twinloop collect --plan` carries out."""
+"""Plan what to randomize, calibrate and collect after a diagnosis, in order of gain per hour. Writes a page, and a list
+for `twinloop collect --plan`."""
 
 import argparse
 import json

@@ -66,7 +66,7 @@ def print_qualities(console: Console, qualities: Sequence[Quality]) -> None:
             table.add_row(
                 f"{quality.attempt} ({quality.label})", finding.check, finding.channel or "episode",
                 f"{finding.first}–{finding.last}",
-                f"{number(finding.measured)} {finding.unit}".strip(), number(finding.limit), finding.said,
+                f"{number(finding.measured)} {finding.unit}".strip(), number(finding.limit), finding.message,
             )  # fmt: skip
         console.print(table, markup=False)
         if len(errors) > MOST_LINES:

@@ -34,17 +34,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", metavar="NAME", help="one of the config's tasks, or another task")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write the checkpoint to")
     parser.add_argument("--algorithm", choices=("ppo", "sac", "distill", "imitate"), default="ppo",
-                        help="(default: ppo)")  # fmt: skip
+                        help="training algorithm (default: ppo)")  # fmt: skip
     parser.add_argument(
         "--from", dest="parent", type=Path, metavar="CHECKPOINT",
         help="mlp policy to improve; with `distill`, the teacher to imitate",
     )  # fmt: skip
-    parser.add_argument("--iterations", type=count(1, 10_000_000), metavar="N", help="updates (default: 200)")
+    parser.add_argument("--iterations", type=count(1, 10_000_000), metavar="N", help="number of updates (default: 200)")
     parser.add_argument(
-        "--envs", type=count(1, 65_536), metavar="N", help="environments (default: 128; 64 with --from)"
+        "--envs", type=count(1, 65_536), metavar="N", help="number of environments (default: 128; 64 with --from)"
     )
-    parser.add_argument("--steps", type=count(1, 100_000), metavar="N", help="policy steps of each in an iteration")
-    parser.add_argument("--learning-rate", type=number(0, 1), metavar="R", help="of the optimiser")
+    parser.add_argument("--steps", type=count(1, 100_000), metavar="N", help="steps of each environment per update")
+    parser.add_argument("--learning-rate", type=number(0, 1), metavar="R", help="learning rate of the optimiser")
     parser.add_argument("--noise", type=number(0, 5), metavar="S", help="initial exploration, in normalised actions")
     parser.add_argument("--leash", type=number(0, 1000), metavar="W", help="weight of the KL divergence from --from")
     parser.add_argument("--until", type=number(0, 1), default=0.0, metavar="S", help="stop at this success rate")
@@ -53,19 +53,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save-every", type=count(1), metavar="N", help="iterations between checkpoints (default: 10)")
     parser.add_argument("--widen", action="store_true", help="automatic domain randomization: widen each row's range "
                         "while the policy succeeds at its ends")  # fmt: skip
-    parser.add_argument("--demonstrations", type=Path, metavar="DATASET", help="for the replay buffer of sac")
-    parser.add_argument("--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="(default: 0)")
+    parser.add_argument("--demonstrations", type=Path, metavar="DATASET", help="dataset for the replay buffer of sac")
+    parser.add_argument("--seed", type=count(0, (1 << 63) - 1), default=0, metavar="N", help="seed (default: 0)")
     parser.add_argument(
         "--seeds", type=count(1, 100), default=1, metavar="N", help="train N policies and evaluate each"
     )
-    parser.add_argument("--episodes", type=count(), default=100, metavar="N", help="of each evaluation of --seeds")
+    parser.add_argument("--episodes", type=count(), default=100, metavar="N", help="episodes per evaluation of --seeds")
     parser.add_argument("--films", type=count(0, 100), default=1, metavar="N", help="episodes to film (default: 1)")
     parser.add_argument("--threads", type=count(1, 1024), metavar="N", help="threads of physics and torch")
     parser.add_argument(
         "--backend", choices=("cpu", "warp"), default="cpu",
         help="engine: MuJoCo on the CPU (default), or MuJoCo Warp, for GPUs (docs/gpu.md)",
     )  # fmt: skip
-    parser.add_argument("--device", metavar="NAME", help="of torch and of --backend warp: cuda:0, cpu (default: cpu)")
+    parser.add_argument("--device", metavar="NAME", help="device of torch and Warp: cuda:0, cpu (default: cpu)")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:

@@ -26,7 +26,7 @@ STOPPED_CODE = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("start", "advance", "stop"), help="what to do")
+    parser.add_argument("action", choices=("start", "advance", "stop"), help="action")
     parser.add_argument("--robots", default="", metavar="R,...", help="start: names of the robots, in order")
     parser.add_argument("--waves", default="", metavar="N,...", help="start: robots in each wave; the rest is the last")
     parser.add_argument(

@@ -79,7 +79,7 @@ def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_ra
     parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default), cuda or cuda:N")
     parser.add_argument(
         "--precision", choices=("float32", "bf16"), default="float32",
-        help="of the vision backbone: float32 (default), or bf16, which is faster where the processor supports it",
+        help="precision of the vision backbone: float32 (default), or bf16, which is faster on some processors",
     )  # fmt: skip
     parser.add_argument("--compile", action="store_true", help="compile the vision backbone with torch.compile")
     parser.add_argument("--rate", type=number(0.1, 10_000), metavar="HZ", help="resample all data to this rate")

@@ -1,4 +1,4 @@
-"""Recompute every digest of a dataset and name each file that is not what was committed."""
+"""Recompute every digest of a dataset and name each file that was changed since it was committed."""
 
 import argparse
 from typing import Any

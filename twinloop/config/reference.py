@@ -33,13 +33,13 @@ def reference_rows(record: type) -> Iterator[ReferenceRow]:
     yield from _rows(record, "", set())
 
 
-def _rows(record: type, prefix: str, shown: set[type]) -> Iterator[ReferenceRow]:
-    shown.add(record)
+def _rows(record: type, prefix: str, done: set[type]) -> Iterator[ReferenceRow]:
+    done.add(record)
     for key, declared_field, kind in declared(record):
         yield _row(prefix + key, declared_field, kind)
         for inner, suffix in _inside(kind):
-            if inner not in shown:
-                yield from _rows(inner, f"{prefix}{key}{suffix}.", shown)
+            if inner not in done:
+                yield from _rows(inner, f"{prefix}{key}{suffix}.", done)
 
 
 def _inside(kind: Kind) -> Iterator[tuple[type, str]]:

@@ -48,7 +48,7 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     # (frames, arms) that the fingers of each hand press with.
     both_by_arm_n, either_n = forces.min(axis=2), forces.max(axis=(1, 2))
     place = _places(episodes)
-    closing = _told_to_close(episodes, twin)
+    closing = _commanded_to_close(episodes, twin)
     # A release is a command to open right after one to close, so pressing with open fingers is not a release.
     opens = ~closing & np.concatenate([np.zeros((1, arms), bool), closing[:-1]])
     lets_go = (opens & (both_by_arm_n > TOUCHED_N)).any(axis=1) & (place > 1)
@@ -86,7 +86,7 @@ def _thing_heights_m(episodes: Episodes, twin: Twin) -> np.ndarray:
     return episodes["environment"][:, [index.columns.start + 2 for index in twin.things]]
 
 
-def _told_to_close(episodes: Episodes, twin: Twin) -> np.ndarray:
+def _commanded_to_close(episodes: Episodes, twin: Twin) -> np.ndarray:
     """(frames, arms) whether the action commands less than half of a gripper's stroke."""
     grippers = [arm.gripper for arm in twin.robot.arms]
     closed = np.array([gripper.closed for gripper in grippers])

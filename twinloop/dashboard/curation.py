@@ -55,8 +55,8 @@ def render_curation(dataset: Dataset, curation: Curation) -> str:
         scores=_histogram(curation),
         reasons=_reasons(curation),
         groups=[
-            ("worst", "The worst episodes", [_shown(dataset, curation, row) for row in worst]),
-            ("borderline", "Borderline episodes", [_shown(dataset, curation, row) for row in borderline]),
+            ("worst", "The worst episodes", [_episode_context(dataset, curation, row) for row in worst]),
+            ("borderline", "Borderline episodes", [_episode_context(dataset, curation, row) for row in borderline]),
         ],
         curator_card=[
             ("trained on", card.get("trained_on", {}).get("name", "–")),
@@ -89,7 +89,7 @@ def _reasons(curation: Curation) -> Chart | None:
     return bars(rows, "implausible episodes by the worst aspect", total=len(curation.accepted)) if rows else None
 
 
-def _shown(dataset: Dataset, curation: Curation, row: int) -> dict[str, object]:
+def _episode_context(dataset: Dataset, curation: Curation, row: int) -> dict[str, object]:
     scores = curation.scores
     start = int(scores.lengths[:row].sum())
     frame_scores = scores.frames[start : start + int(scores.lengths[row])]

@@ -9,7 +9,7 @@ from twinloop.gate.decision import Decision
 
 
 def print_decision(console: Console, decision: Decision, *, entered: bool = True) -> None:
-    """entered: False for a step that was only looked at."""
+    """Print a decision. entered: False for the next step, which was judged but not recorded."""
     console.print()
     if not entered:
         console.print(f"Next: {decision.transition.replace(' -> ', ' → ')}. Missing for it:", markup=False)

@@ -28,10 +28,15 @@ class ExampleChoice:
 
 @dataclass(frozen=True)
 class Example:
-    """One episode, reduced to what a chart shows.
+    """One episode with the frames that its charts show.
 
-    time_s: (frames,). channels: element name ("joint1", "gripper", "object.x", "left_finger") -> (frames,).
-    joints, fingers: names among the channels. phase: (frames,) or None. gripper_unit: of "gripper".
+    Attributes:
+        why: the reason for which it was chosen, see ExampleChoice.
+        time_s: (frames,).
+        channels: element name ("joint1", "gripper", "object.x", "left_finger") -> (frames,).
+        joints, fingers: names among the channels.
+        phase: (frames,) or None.
+        drawn: drawn column -> value.
     """
 
     attempt: int

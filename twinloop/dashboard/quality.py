@@ -59,7 +59,7 @@ def _finding_row(quality: Quality, finding: QualityFinding) -> tuple[object, ...
     return (
         quality.attempt, quality.label, finding.severity, finding.check, finding.channel or "episode",
         f"{finding.first}–{finding.last}", f"{number(finding.measured)} {finding.unit}".strip(),
-        number(finding.limit), finding.said,
+        number(finding.limit), finding.message,
     )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def _strips(qualities: Sequence[Quality]) -> Chart:
         for finding in sorted(quality.findings, key=lambda finding: finding.severity == "error"):
             first = min(max(finding.first, 0), max(quality.rows - 1, 0))
             last = max(min(finding.last + 1, quality.rows), first + MIN_MARK_SHARE * longest)
-            tip = f"{finding.check}: {finding.said} (rows {finding.first} to {finding.last})"
+            tip = f"{finding.check}: {finding.message} (rows {finding.first} to {finding.last})"
             colour = ORANGE if finding.severity == "error" else BLUE
             marks.append({"row": place, "start": first, "stop": last, "colour": colour, "tip": tip})
     x = quantity("start", "row of the episode", domain=(0, longest), ticks=5)

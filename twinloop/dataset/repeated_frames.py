@@ -70,6 +70,6 @@ def _encoded(
         container.mux(stream.encode(None))
     memory.seek(0)
     with open_container(memory, "r", format="mp4") as container:
-        shown = [frame.to_ndarray() for frame in container.decode(video=0)]
-    held = all(np.array_equal(frame, shown[0]) for frame in shown) or not repeats
-    return packets if held and len(shown) == len(images) + len(repeats) else None
+        frames = [frame.to_ndarray() for frame in container.decode(video=0)]
+    held = all(np.array_equal(frame, frames[0]) for frame in frames) or not repeats
+    return packets if held and len(frames) == len(images) + len(repeats) else None

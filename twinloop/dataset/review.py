@@ -47,15 +47,17 @@ def review(
     """
     config = config or QualityConfig()
     known = {**stored_limits(dataset), **(limits or {})}
-    statistics = DatasetStatistics.of(EpisodeStatistics.of(episode) for episode in takes(dataset, known))
+    statistics = DatasetStatistics.of(EpisodeStatistics.of(episode) for episode in recorded_episodes(dataset, known))
     qualities = {quality.attempt: quality for quality in _without_rows(dataset)}
-    for episode in takes(dataset, known, pictures=pictures):
+    for episode in recorded_episodes(dataset, known, pictures=pictures):
         qualities[episode.attempt] = judge(episode, statistics, config)
         on_episode(len(qualities))
     return tuple(qualities[attempt] for attempt in sorted(qualities))
 
 
-def takes(dataset: Dataset, limits: Limits | None = None, *, pictures: bool = False) -> Iterator[RecordedEpisode]:
+def recorded_episodes(
+    dataset: Dataset, limits: Limits | None = None, *, pictures: bool = False
+) -> Iterator[RecordedEpisode]:
     """Yield each stored episode in the form that the quality checks take."""
     header = dataset.header
     features = [feature for feature in header.columns if _is_measured(feature)]

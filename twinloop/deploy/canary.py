@@ -64,7 +64,7 @@ def runlog_maker(
         speed = min(case.canary.speed, decided_limits(case.registry, case.digest).speed)
         # An unknown task is refused by `deploy`, which lists the valid ones.
         usual_s = tasks()[task].longest_s if task in tasks() else 1.0
-        ensembles = [shown.evaluation.subject.ensemble for shown in case.evaluations]
+        ensembles = [evidence.evaluation.subject.ensemble for evidence in case.evaluations]
         config = DeployConfig(
             speed=speed, episode_timeout_s=longest_s or usual_s / speed, ensemble=ensembles[0] if ensembles else None
         )

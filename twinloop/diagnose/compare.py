@@ -15,7 +15,7 @@ from twinloop.dataset.layout import SHARDS
 from twinloop.dataset.parquet import to_numpy
 from twinloop.dataset.people.consent import require_consent
 from twinloop.dataset.pictures import video_file
-from twinloop.dataset.review import takes
+from twinloop.dataset.review import recorded_episodes
 from twinloop.dataset.video import read_frames
 from twinloop.diagnose.picture_gap import PictureGap, cropped, picture_gap, sample_pictures
 from twinloop.errors import DatasetError
@@ -205,7 +205,7 @@ def _takes(dataset: Dataset) -> list[RecordedEpisode]:
     good = [attempt for attempt, verdict in stored if verdict == ACCEPTED] or [attempt for attempt, _ in stored]
     places = np.unique(np.linspace(0, len(good) - 1, min(len(good), MAX_EPISODES)).round().astype(int))
     wanted = {good[place] for place in places}
-    return [take for take in takes(dataset) if take.attempt in wanted]
+    return [episode for episode in recorded_episodes(dataset) if episode.attempt in wanted]
 
 
 def _side(dataset: Dataset, recordings: list[RecordedEpisode]) -> DatasetSide:

@@ -38,7 +38,7 @@ class LegsEmbodiment(MobileEmbodiment):
 
     Attributes:
         cell: the simulated robots, which terms read.
-        commands: what they are asked for.
+        commands: velocity commands.
         outcome: how the episodes go: velocity errors, falls and their names.
         acceleration_rad_s2: (width, joints) mean acceleration of the joints in the last control period.
     """

@@ -311,7 +311,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             )
         self.episode[:] = self._all + self.num_envs * self._rounds
         longest = int(ticks.max())
-        nobody = np.zeros(self.num_envs, bool)
+        nothing_ended = np.zeros(self.num_envs, bool)
         for moment in range(longest + 1):
             fresh = np.flatnonzero(longest - ticks == moment)
             if len(fresh):
@@ -325,7 +325,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 actions, commands = np.zeros_like(self._action), np.zeros_like(self._action)
                 actions[running], commands[running] = np.asarray(state["actions"])[:, running, self.tick[running]]
                 self._advance(None if len(running) == self.num_envs else running, actions, commands)
-                self._look(running, self._step_state(), nobody)
+                self._look(running, self._step_state(), nothing_ended)
 
 
 def _longest_ticks(robot: Embodiment, config: EnvironmentConfig) -> int:

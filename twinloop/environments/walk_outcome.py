@@ -14,7 +14,7 @@ TRIP_MEMORY_S = 0.6
 """A fall within this time after a shin has touched something, or a foot has hit a step, is called a trip."""
 BUMP_M_S = 0.3
 """A swinging foot that loses this speed at a contact has hit a step."""
-STUCK_S, STUCK_SHARE, ASKED_M_S = 4.0, 0.2, 0.3
+STUCK_S, STUCK_SHARE, COMMANDED_M_S = 4.0, 0.2, 0.3
 """A robot that covers less than this share of the commanded distance in this time is stuck."""
 
 
@@ -25,7 +25,7 @@ class WalkOutcome:
         fallen: (width,) tilted by more than 60 degrees, too low, or with the trunk on the ground.
         collided: (width,) the trunk touches rough or stepped ground while the robot is upright and high.
         slipped, tripped: (width,) fallen shortly after a foot slid, or after a shin or foot hit something.
-        stuck: (width,) hardly moved for `STUCK_S` though it was asked to.
+        stuck: (width,) hardly moved for `STUCK_S` despite a command to move.
         velocity_error_m_s: (width,) mean error of the horizontal velocity so far.
         turn_error_rad_s: (width,) mean error of the turn rate so far.
     """
@@ -36,14 +36,14 @@ class WalkOutcome:
         self.fallen, self.collided, self.stuck = (np.zeros(width, bool) for _ in range(3))
         self.slipped, self.tripped = np.zeros(width, bool), np.zeros(width, bool)
         self._slip_m, self._since_trip_s = np.zeros(width), np.full(width, np.inf)
-        self._asked_m, self._moved_m = np.zeros(width), np.zeros(width)
+        self._commanded_m, self._moved_m = np.zeros(width), np.zeros(width)
         self._error, self._turn_error, self._ticks = np.zeros(width), np.zeros(width), np.zeros(width)
         self._bumped = np.zeros((width, len(self.twin.robot.feet)))
         self._has_obstacles = self.twin.terrain.heights_m is not None
 
     def begin(self, ids: np.ndarray) -> None:
         for values in (
-            self.fallen, self.collided, self.stuck, self.slipped, self.tripped, self._slip_m, self._asked_m,
+            self.fallen, self.collided, self.stuck, self.slipped, self.tripped, self._slip_m, self._commanded_m,
             self._moved_m, self._error, self._turn_error, self._ticks,
         ):  # fmt: skip
             values[ids] = 0
@@ -73,7 +73,7 @@ class WalkOutcome:
         self.tripped[part] = (fallen & (self._since_trip_s < TRIP_MEMORY_S))[part]
 
     def _note_slips(self, part: slice | np.ndarray, period_s: float) -> None:
-        """Distance that loaded feet have slid, which fades in `SLIP_MEMORY_S`."""
+        """Distance that loaded feet have slid; it decays with the time constant `SLIP_MEMORY_S`."""
         speed = np.hypot(self.cell.foot_velocity_m_s[..., 0], self.cell.foot_velocity_m_s[..., 1])
         slides = (self.cell.foot_force_n > CONTACT_N) & (speed > SLIP_M_S)
         slid_m = np.where(slides, speed, 0).max(axis=1) * period_s
@@ -89,15 +89,15 @@ class WalkOutcome:
         self._bumped[part] = speed[part]
 
     def _note_progress(self, part: slice | np.ndarray, period_s: float) -> None:
-        """Distances asked for and covered in the direction of the command, which fade in `STUCK_S`."""
+        """Commanded distance, and distance covered in its direction; both decay with the time constant `STUCK_S`."""
         command = self.commands.velocity[:, :2]
-        asked = np.hypot(command[:, 0], command[:, 1])
-        along = (self.cell.base_velocity_m_s[:, :2] * command).sum(axis=1) / np.maximum(asked, 1e-6)
+        commanded_m_s = np.hypot(command[:, 0], command[:, 1])
+        along = (self.cell.base_velocity_m_s[:, :2] * command).sum(axis=1) / np.maximum(commanded_m_s, 1e-6)
         keep = np.exp(-period_s / STUCK_S)
-        self._asked_m[part] = (keep * self._asked_m + asked * period_s)[part]
-        self._moved_m[part] = (keep * self._moved_m + np.where(asked > 0, along, 0) * period_s)[part]
-        enough = (self._asked_m > ASKED_M_S * STUCK_S) & (self.cell.tick * period_s > STUCK_S)
-        self.stuck[part] = (enough & (self._moved_m < STUCK_SHARE * self._asked_m))[part]
+        self._commanded_m[part] = (keep * self._commanded_m + commanded_m_s * period_s)[part]
+        self._moved_m[part] = (keep * self._moved_m + np.where(commanded_m_s > 0, along, 0) * period_s)[part]
+        enough = (self._commanded_m > COMMANDED_M_S * STUCK_S) & (self.cell.tick * period_s > STUCK_S)
+        self.stuck[part] = (enough & (self._moved_m < STUCK_SHARE * self._commanded_m))[part]
 
     @property
     def velocity_error_m_s(self) -> np.ndarray:

@@ -32,7 +32,7 @@ class WheelsOutcome:
         self.way_m, self._place = np.zeros(width), np.zeros((width, 2))
 
     def begin(self, ids: np.ndarray, way_m: np.ndarray) -> None:
-        """way_m: (width,) cost of the way to the goal."""
+        """Begin episodes. way_m: (width,) cost of the way to the goal."""
         self._place[ids] = self.cell.position_m[ids]
         self._past[ids] = np.inf
         self.way_m[ids] = self.shortest_m[ids] = np.where(np.isfinite(way_m), way_m, 0)[ids]

@@ -195,9 +195,9 @@ def _connected(address: str | None, *, cores: int | None = None) -> Any:
     if ray.util.get_node_ip_address() != LOOPBACK or os.environ.get("RAY_AUTH_MODE") != "token":
         ray.shutdown()
         raise UsageError(
-            "--executor ray: Ray was imported here before, and would listen to the network, or to anybody; set "
-            "RAY_AUTH_MODE=token and RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 beforehand, or start a cluster yourself and "
-            "give its --address"
+            "--executor ray: Ray was imported before Twinloop could configure it, so its ports would be open to the "
+            "network or without a token. Set RAY_AUTH_MODE=token and RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 before the "
+            "import, or start a cluster yourself and give its --address"
         )
     return ray
 

@@ -10,8 +10,8 @@ def refuse_other_versions(expected: Iterable[tuple[str, str]], installed: Mappin
     """Raise WorkerError if versions on this worker differ from those of the driver.
 
     Args:
-        wanted: (name, version) on the driver.
-        here: name -> version on this worker.
+        expected: (name, version) on the driver.
+        installed: name -> version on this worker.
         otherwise: the consequence, for the message, as in `the fit would ...`.
     """
     other = [

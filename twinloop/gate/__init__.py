@@ -1,4 +1,4 @@
-"""Checkpoint -> Decision: evidence with intervals, of policies that were made to act."""
+"""Checkpoint -> Decision: evaluations, trials on robots, rules, and the registry of decisions."""
 
 from .compare import Comparison, compare
 from .evaluation import Evaluation, PhaseRate, Subject, load_evaluation, write_evaluation

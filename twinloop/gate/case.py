@@ -51,7 +51,7 @@ class Case:
     Attributes:
         evaluations: evaluations of the checkpoint.
         rivals: evaluations of the live policy, if that is another checkpoint.
-        troubles: error messages about evidence that is missing, altered or unreadable.
+        problems: error messages about evidence that is missing, altered or unreadable.
         folders: folders that are searched for training data.
         human_ready: whether somebody confirmed that a person can stop the robot.
         trust: twin digest -> trust in that twin.
@@ -64,7 +64,7 @@ class Case:
     evaluations: tuple[EvaluationEvidence, ...]
     rivals: tuple[EvaluationEvidence, ...]
     runlogs: tuple[RunlogEvidence, ...]
-    troubles: tuple[str, ...]
+    problems: tuple[str, ...]
     folders: tuple[Path, ...] = ()
     human_ready: bool = False
     canary: Canary | None = None
@@ -106,8 +106,8 @@ class Case:
     @cached_property
     def on_hardware(self) -> bool:
         """Whether the step is about hardware: the robot of the trials is, or was."""
-        tried = self.episodes.of(self.digest)
-        return (self.canary is not None and self.canary.on_hardware) or not bool(np.all(tried.simulated))
+        trials = self.episodes.of(self.digest)
+        return (self.canary is not None and self.canary.on_hardware) or not bool(np.all(trials.simulated))
 
     @cached_property
     def data(self) -> tuple[TrainingData, ...]:
@@ -127,13 +127,13 @@ def case_of(
 ) -> Case:
     """Read the evidence given now and all evidence given before.
 
-    Evidence that cannot be read or was altered is listed in `troubles`; it is not treated as absent.
+    Evidence that cannot be read or was altered is listed in `problems`; it is not treated as absent.
     """
-    troubles: list[str] = []
-    evidence = list(_evaluations(registry, checkpoint.digest, evaluations, troubles))
-    logs = tuple(_runlogs(registry, checkpoint, runlogs, troubles))
+    problems: list[str] = []
+    evidence = list(_evaluations(registry, checkpoint.digest, evaluations, problems))
+    logs = tuple(_runlogs(registry, checkpoint, runlogs, problems))
     before = registry.state.evidence.get(checkpoint.digest, ())
-    repeats = repeats_of(registry.path, checkpoint.digest, before, troubles)
+    repeats = repeats_of(registry.path, checkpoint.digest, before, problems)
     live = registry.production
     trust = twins_of(registry, rules.canary, evidence=[entry.to_json() for entry in (*evidence, *logs)])
     return Case(
@@ -143,7 +143,7 @@ def case_of(
         evaluations=tuple(entry for entry in evidence if entry.checkpoint == checkpoint.digest),
         rivals=tuple(entry for entry in evidence if entry.checkpoint == live and live != checkpoint.digest),
         runlogs=logs,
-        troubles=tuple(dict.fromkeys(troubles)),
+        problems=tuple(dict.fromkeys(problems)),
         folders=tuple(folders),
         human_ready=human_ready,
         canary=canary,
@@ -153,7 +153,7 @@ def case_of(
 
 
 def _evaluations(
-    registry: Registry, digest: str, given: Sequence[Path], troubles: list[str]
+    registry: Registry, digest: str, given: Sequence[Path], problems: list[str]
 ) -> Sequence[EvaluationEvidence]:
     by_digest: dict[str, EvaluationEvidence] = {}
     live = registry.production
@@ -170,7 +170,7 @@ def _evaluations(
                     continue
                 by_digest[evaluation.digest] = evaluation
             except (TwinloopError, ValueError, TypeError) as error:
-                troubles.append(str(error))
+                problems.append(str(error))
     for owner in (digest, live):
         for entry in registry.state.evidence.get(owner, ()) if owner else ():
             if entry.get("kind") == "evaluation" and entry["digest"] not in by_digest:
@@ -178,12 +178,12 @@ def _evaluations(
                     evaluation = show_evaluation(pinned_evaluation(registry.path, str(entry["digest"])))
                     by_digest[evaluation.digest] = evaluation
                 except (TwinloopError, ValueError, TypeError) as error:
-                    troubles.append(str(error))
+                    problems.append(str(error))
     return tuple(by_digest.values())
 
 
 def _runlogs(
-    registry: Registry, checkpoint: Pinned, given: Sequence[Path], troubles: list[str]
+    registry: Registry, checkpoint: Pinned, given: Sequence[Path], problems: list[str]
 ) -> Sequence[RunlogEvidence]:
     by_path: dict[Path, RunlogEvidence] = {}
     robot = checkpoint.card.space.robot
@@ -198,12 +198,12 @@ def _runlogs(
                 raise RegistryError(f"{path}: was recorded with robot {log.robot}; this policy is for {robot}")
             by_path[place] = log
         except (TwinloopError, ValueError, TypeError, OSError) as error:
-            troubles.append(str(error))
+            problems.append(str(error))
     for entry in before:
         try:
             require_shown(Path(str(entry["path"])), attempts=int(entry["attempts"]), digest=str(entry["digest"]))
         except (TwinloopError, ValueError, TypeError, OSError) as error:
-            troubles.append(str(error))
+            problems.append(str(error))
     return tuple(by_path.values())
 
 

@@ -1,4 +1,4 @@
-"""Clips: some episodes of an evaluation again, as films to look at."""
+"""Clips: videos of some episodes of an evaluation, which are simulated again."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from twinloop.simulate.engine import EngineConfig
 from twinloop.simulate.episodes import Episodes
 
 PIXELS = 192
-EVERY = 2  # control periods from picture to picture
+EVERY = 2  # control periods between two images
 FOLDER = "clips"
 
 
@@ -31,12 +31,19 @@ def film(
     acting: ActingConfig,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
 ) -> dict[int, Path]:
-    """Attempt -> an MP4 in `out`/clips. RenderError where there is no OpenGL."""
+    """Simulate these attempts again and write an MP4 of each to `out`/clips.
+
+    Returns:
+        Attempt -> path of its video.
+
+    Raises:
+        RenderError: this machine has no OpenGL.
+    """
     if not attempts:
         return {}
     twin = twin_of(config)
     cameras = default_cameras(rate_hz=twin.control_hz, width=PIXELS, height=PIXELS)
-    renderer = Renderer(twin, cameras)  # before anything is simulated: a machine that cannot draw says so at once
+    renderer = Renderer(twin, cameras)  # first, so that a machine without OpenGL raises before the simulation
     sampler = config.sampler()
     blocks = (sampler.draw(attempt, attempt + 1) for attempt in attempts)
     folder = out / FOLDER

@@ -1,4 +1,4 @@
-"""Compare: two policies on the same draws. What both manage, or both fail at, says nothing about which is better."""
+"""Paired comparison of two policies on the same draws."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -88,7 +88,7 @@ class Comparison:
 
 
 def compare(ours: Evaluation, theirs: Evaluation) -> Comparison:
-    """On the attempts that both have made, which must be of the same draws."""
+    """Compare two evaluations on their common attempts, which must have the same draws."""
     for key in ("config_digest", "seed"):
         mine, other = getattr(ours.subject, key), getattr(theirs.subject, key)
         if mine != other:

@@ -1,6 +1,7 @@
-"""Evaluation: how well a policy does, as a record on disk: `evaluation.json`, and `episodes.parquet` beside it.
+"""Evaluation: the results of a policy in one twin, on disk as `evaluation.json` and `episodes.parquet`.
 
-Everything but the subject is worked out from the outcomes, so the two cannot disagree: the JSON is for other readers.
+Only the subject and the outcomes are read back. The rates in the JSON are for other programs and people; they are
+computed from the outcomes.
 """
 
 import json
@@ -53,7 +54,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class PhaseRate:
-    """How many of those who reached a phase completed it."""
+    """Completion rate of one phase, among the attempts that reached it."""
 
     name: str
     rate: Rate
@@ -78,18 +79,18 @@ class Evaluation:
 
     @cached_property
     def parameters(self) -> tuple[ParameterRates, ...]:
-        """Success against every drawn value, the strongest association first."""
+        """Success by every drawn parameter, the strongest association first."""
         return success_by_parameter(self.outcomes.draws, self.outcomes.success)
 
     @cached_property
     def completion_s(self) -> dict[float, float]:
-        """Share -> within how many seconds that share of the successes was there."""
+        """Quantile -> completion time of the successful attempts."""
         seconds = self.outcomes.completion_s[self.outcomes.success]
         return {share: float(np.quantile(seconds, share)) for share in QUANTILES} if len(seconds) else {}
 
     @cached_property
     def violations(self) -> dict[str, int]:
-        """Check -> attempts rejected for it. Those of `task_failed` exceeded no limit."""
+        """Check -> number of attempts that it rejected. `task_failed` exceeds no limit of plausibility or safety."""
         return _counts(self.outcomes.verdict, besides="accepted")
 
     @cached_property
@@ -98,7 +99,7 @@ class Evaluation:
         return _counts(self.outcomes.failure, besides="")
 
     def results(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The results as they are written to `evaluation.json`."""
         return {
             "episodes": len(self.outcomes),
             "success": rate_json(self.success),
@@ -146,7 +147,7 @@ class EvaluationFile:
 
 
 def write_evaluation(evaluation: Evaluation, folder: Path) -> Path:
-    """Both files, whole or not at all: the JSON comes last and names the other's digest."""
+    """Write both files. The JSON is written last and has the digest of the other, so a partial write is detected."""
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / EVALUATION).unlink(missing_ok=True)

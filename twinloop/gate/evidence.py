@@ -1,4 +1,4 @@
-"""Evidence from the twin: evaluations, and the data a policy was trained on. Believed once checked."""
+"""Evidence from the twin: evaluations, and the training data of a policy. Every file is verified."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from twinloop.gate.evaluation import EPISODES, EVALUATION, LARGEST_BYTES, Evalua
 from twinloop.gate.store import read_json
 from twinloop.learn.card import REINFORCEMENT, Card
 
-UNHARMFUL = (ACCEPTED, TASK_FAILED, "success")  # "success": how 0.1.0 called an episode that failed its task
-"""Verdicts on attempts that did no harm: those that were fine, and those that only failed at the task."""
+UNHARMFUL = (ACCEPTED, TASK_FAILED, "success")  # "success": name of `task_failed` in 0.1.0
+"""Verdicts that are not counted as harm: the attempt was plausible and safe."""
 
 
 @dataclass(frozen=True)
 class EvaluationEvidence:
-    """digest: of its JSON, which names that of its rows."""
+    """An evaluation that was read and checked. digest: of its JSON file, which contains the digest of its rows."""
 
     path: Path
     digest: str
@@ -48,7 +48,7 @@ class EvaluationEvidence:
 
 @dataclass(frozen=True)
 class TwinRate:
-    """One policy in one twin, all its evaluations there together. harm: attempts beyond what is plausible or safe."""
+    """Rates of one policy in one twin, over all its evaluations. harm: attempts that were not plausible or not safe."""
 
     twin: str
     config: str
@@ -134,7 +134,7 @@ class TrainingData:
 
 
 def training_data(card: Card, folders: Sequence[Path]) -> tuple[TrainingData, ...]:
-    """Look for every dataset of a card in these folders, and verify each that is found.
+    """Search these folders for every dataset of a card, and verify it.
 
     A twin in which a policy was trained by reinforcement has no files: its config digest and seed are on the card.
     """

@@ -67,11 +67,11 @@ def repeats_maker(config: RunConfig, name: str, *, show: Show[T], progress_of: C
     def make(case: Case, out: Path) -> Path | None:
         real = case.episodes.of(case.digest)
         real = real.take(~real.interrupted)
-        subjects = [shown.evaluation.subject for shown in case.evaluations if shown.twin == config.digest]
+        subjects = [evidence.evaluation.subject for evidence in case.evaluations if evidence.twin == config.digest]
         known = next((repeats for repeats in case.repeats if repeats.twin == config.digest), None)
         repeated = {trial.trial for trial in known.trials} if known else set()
         new = set(trial_names(real)) - repeated
-        if not case.rules.production.prediction_powered or case.troubles or not subjects or not new:
+        if not case.rules.production.prediction_powered or case.problems or not subjects or not new:
             return None
         twin = twin_of(config)
         try:

@@ -1,4 +1,4 @@
-"""Forgetting a participant: out of every dataset, and every checkpoint that learnt from them named."""
+"""Forget a participant: remove their episodes from all datasets, and list the checkpoints trained on them."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ NOT_OURS = {".git", ".venv", "node_modules", "__pycache__"}
 
 @dataclass(frozen=True)
 class Learner:
-    """A checkpoint. because: how it comes to know the participant, or why that cannot be told."""
+    """A checkpoint that was, or may have been, trained on the participant's episodes. because: the reason in words."""
 
     path: Path
     digest: str
@@ -30,10 +30,14 @@ class Learner:
 
 @dataclass(frozen=True)
 class Forgetting:
-    """datasets: those that hold, or once held, episodes of the participant. looked_at: all that were searched.
-    learners: checkpoints trained on them, and what was fine-tuned or exported from these.
-    unclear: checkpoints trained on real data that is not among the datasets, so that nobody can tell.
-    cached: small pictures of theirs that were removed from the cache.
+    """The result of forgetting a participant.
+
+    Attributes:
+        datasets: datasets that contain or contained episodes of the participant.
+        looked_at: number of datasets that were searched.
+        learners: checkpoints trained on these datasets, and those fine-tuned or exported from them.
+        unclear: checkpoints trained on real data that is not among the searched datasets.
+        cached: number of the participant's images that were removed from the cache.
     """
 
     datasets: tuple[Forgotten, ...]
@@ -56,7 +60,13 @@ def forget(
     dry_run: bool = False,
     today: date | None = None,
 ) -> Forgetting:
-    """datasets, checkpoints: folders to look into, however deep. cache: of pictures."""
+    """Forget a participant.
+
+    Args:
+        datasets, checkpoints: folders that are searched, with all their subfolders.
+        cache: folder of cached images.
+        dry_run: report what would be removed, and remove nothing.
+    """
     from twinloop.learn.pictures import forget_pictures
 
     check_pseudonym(participant)
@@ -101,7 +111,7 @@ def _datasets(folders: Iterable[Path]) -> Iterator[Path]:
 
 
 def _known(paths: Iterable[Path]) -> set[str]:
-    """Every digest that a dataset which is here has, or had."""
+    """All present and former digests of these datasets."""
     digests = set()
     for path in paths:
         dataset = Dataset.open(path)
@@ -111,7 +121,7 @@ def _known(paths: Iterable[Path]) -> set[str]:
 
 
 def _cards(folders: Iterable[Path]) -> Iterator[tuple[Path, Card]]:
-    """A damaged one is an error: it might be the one that is to be named."""
+    """Yield every checkpoint's folder and card. A damaged card raises, because its training data is unknown."""
     for folder, inside, files in _walk(folders):
         if HEADER in files:
             inside.clear()
@@ -138,7 +148,7 @@ def _learners(cards: Sequence[tuple[Path, Card]], held: set[str]) -> list[Learne
 
 
 def _exported(folders: Iterable[Path], digests: set[str]) -> list[Learner]:
-    """ONNX files say which card they are of, in words."""
+    """ONNX files that were exported from these checkpoints. Their metadata contains the card's digest."""
     exported = []
     for folder, _, files in _walk(folders if digests else ()):
         for name in sorted(files):

@@ -1,4 +1,4 @@
-"""Outcomes: what became of every attempt of an evaluation, as rows on disk."""
+"""Outcomes: the result of every attempt of an evaluation, one row each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,18 @@ NUMBERS = ("attempt", "success", "completed", "duration_s", "completion_s")
 
 @dataclass(frozen=True)
 class Outcomes:
-    """One row an attempt, in their order.
+    """The outcomes of n attempts, in the order of their numbers.
 
-    phases: of the task, in order. completed: (n,) how many of them; all of them where the task succeeded.
-    success: (n,) bool, the task's judgement of the final state. verdict: (n,) "accepted", or the first check failed.
-    failure: (n,) what went wrong, by a name of the task's; empty where nothing did.
-    duration_s: (n,) of the episode. completion_s: (n,) until the success that lasted began; NaN without one.
-    draws: column -> (n,) what was drawn. checks: check -> (n,) what it measured.
+    Attributes:
+        phases: phases of the task, in order.
+        success: (n,) bool, the task's judgement of the final state.
+        completed: (n,) number of completed phases; all of them in a success.
+        verdict: (n,) "accepted", or the name of the first check that failed.
+        failure: (n,) name of the task's failure, "" in a success.
+        duration_s: (n,) duration of the episode.
+        completion_s: (n,) time at which the lasting success began; NaN in a failure.
+        draws: column -> (n,) drawn values.
+        checks: check -> (n,) measured values.
     """
 
     phases: tuple[str, ...]
@@ -37,11 +42,11 @@ class Outcomes:
 
     @property
     def last_phase(self) -> np.ndarray:
-        """(n,) where each ended: for a failure, where it failed."""
+        """(n,) phase in which each attempt ended or failed."""
         return np.array(self.phases)[np.minimum(self.completed, len(self.phases) - 1)]
 
     def take(self, rows: np.ndarray) -> "Outcomes":
-        """A selection: indices or a mask."""
+        """The attempts of an index array or mask."""
         return self._mapped(lambda values: values[rows])
 
     def table(self) -> pa.Table:
@@ -53,7 +58,7 @@ class Outcomes:
         }
         columns |= {DRAW + name: values for name, values in self.draws.items()}
         columns |= {CHECK + name: values for name, values in self.checks.items()}
-        # What is not known is null on disk.
+        # NaN is stored as null.
         known = {
             name: pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else values
             for name, values in columns.items()
@@ -62,7 +67,11 @@ class Outcomes:
 
     @classmethod
     def of_table(cls, table: pa.Table, phases: tuple[str, ...]) -> "Outcomes":
-        """KeyError or ValueError for a table that holds something else."""
+        """The outcomes of a stored table.
+
+        Raises:
+            KeyError, ValueError: the table has other columns.
+        """
         columns = {name: table[name].to_numpy() for name in table.column_names}
         return cls(
             phases=phases,
@@ -89,7 +98,7 @@ class Outcomes:
 
 
 def joined(parts: Sequence[Outcomes]) -> Outcomes:
-    """All of them, in the order of their attempts, in whichever order they were done."""
+    """All outcomes, sorted by attempt."""
     tables = pa.concat_tables([part.table() for part in parts])
     whole = Outcomes.of_table(tables, parts[0].phases)
     return whole.take(np.argsort(whole.attempt, kind="stable"))

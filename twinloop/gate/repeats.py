@@ -137,14 +137,14 @@ def load_repeats(path: Path) -> Repeats:
 
 
 def repeats_of(
-    registry: Path, checkpoint: str, evidence: Iterable[Mapping[str, Any]], troubles: list[str]
+    registry: Path, checkpoint: str, evidence: Iterable[Mapping[str, Any]], problems: list[str]
 ) -> tuple[Repeats, ...]:
-    """Return all repeats of a checkpoint and append problems to `troubles`.
+    """Return all repeats of a checkpoint and append the errors of unreadable ones to `problems`.
 
     Repeats may have grown since a decision used them, but the trials of that time must be unchanged.
 
     Args:
-        shown: evidence entries of earlier decisions.
+        evidence: entries of earlier decisions.
     """
     folder, by_name = folder_of(registry, checkpoint), dict[str, Repeats]()
     for path in sorted(folder.glob("repeats-*.json")):
@@ -154,16 +154,16 @@ def repeats_of(
                 raise CorruptError(f"{path}: belongs to checkpoint {repeats.checkpoint[:12]}...")
             by_name[path.name] = repeats
         except (TwinloopError, OSError) as error:
-            troubles.append(str(error))
+            problems.append(str(error))
     for entry in evidence:
         if entry.get("kind") == "repeats":
             repeats = by_name.get(str(entry["path"]))
             if repeats is None:
-                troubles.append(
+                problems.append(
                     f"{folder / str(entry['path'])}: was used as evidence before; now it is missing or cannot be read"
                 )
             elif repeats.digest(int(entry["trials"])) != entry["digest"]:
-                troubles.append(
+                problems.append(
                     f"{folder / repeats.file}: its first {entry['trials']} trials are not those used as evidence before"
                 )
     return tuple(by_name.values())

@@ -79,7 +79,7 @@ def limits_for(case: Case, to: str, *, now: datetime | None = None) -> StageLimi
             rules.attended,
             rules.episodes,
             expiry(rules.days, now),
-            _tried(case),
+            _robots_of_trials(case),
             twins,
         )
     return None
@@ -89,7 +89,7 @@ def expiry(days: int, now: datetime | None = None) -> str:
     return ((now or datetime.now(UTC)) + timedelta(days=days)).isoformat(timespec="seconds")
 
 
-def _tried(case: Case) -> tuple[RobotIdentity, ...]:
+def _robots_of_trials(case: Case) -> tuple[RobotIdentity, ...]:
     """The robots that the candidate's trials ran on, as they described themselves in the last trial."""
     episodes = case.episodes.of(case.digest)
     model = case.checkpoint.card.space.robot

@@ -98,8 +98,8 @@ class PolicyActor:
 
     def _instructions_of(self, ids: np.ndarray) -> list[str]:
         """Instructions of these slots, as many as a batch has rows."""
-        spoken = [self._instructions[slot] for slot in ids]
-        return spoken + spoken[-1:] * (BATCH - len(spoken))
+        instructions = [self._instructions[slot] for slot in ids]
+        return instructions + instructions[-1:] * (BATCH - len(instructions))
 
     def _ask(self, ids: np.ndarray, seen: dict[str, np.ndarray]) -> None:
         """Compute new chunks for these slots, at most BATCH."""

@@ -35,7 +35,7 @@ def finetuning(config: FinetuneConfig) -> TrainingJob:
     names = [path.name for path in (*config.data, *config.keep)]
     if len(set(names)) < len(names):
         raise UsageError(f"two datasets have the same name ({', '.join(names)}); rename one folder")
-    lesson = prepare(
+    job = prepare(
         TrainingJobConfig(
             datasets=(*config.data, *config.keep),
             policy=card.policy,
@@ -49,11 +49,11 @@ def finetuning(config: FinetuneConfig) -> TrainingJob:
         ),
         parent,
     )
-    differences = card.space.differences(lesson.mixture.space)
+    differences = card.space.differences(job.mixture.space)
     if differences:
         table = table_of(differences, here=config.checkpoint.name, there=config.data[0].name)
         raise CheckpointError(f"{config.checkpoint}: was trained on incompatible data:\n{table}")
-    return lesson
+    return job
 
 
 def _mix(config: FinetuneConfig) -> str | None:

@@ -166,16 +166,16 @@ def weights_of(sources: Sequence[DataSource], mix: str | None) -> list[float]:
     for piece in mix.split(","):
         name, _, text = piece.partition("=")
         weight = _weight(piece, text)
-        meant = np.array([source.path == name.strip() for source in sources])
-        if not meant.any():
-            meant = np.array([source.kind == name.strip() for source in sources])
-        if not (meant & unnamed).any():
+        named = np.array([source.path == name.strip() for source in sources])
+        if not named.any():
+            named = np.array([source.kind == name.strip() for source in sources])
+        if not (named & unnamed).any():
             valid = dict.fromkeys(label for source in sources for label in (source.path, source.kind))
             raise UsageError(
                 f"--mix: {name.strip()!r} matches no dataset, or one that is already named; valid: {', '.join(valid)}"
             )
-        weights[meant] = weight * frames[meant] / frames[meant].sum()
-        unnamed &= ~meant
+        weights[named] = weight * frames[named] / frames[named].sum()
+        unnamed &= ~named
     if unnamed.any():
         missing = ", ".join(source.path for source, without in zip(sources, unnamed, strict=True) if without)
         raise UsageError(f"--mix: {mix!r} has no weight for {missing}; give every dataset a weight")

@@ -97,12 +97,12 @@ class Optimisation:
         self._average = [parameter.detach().clone() for parameter in self._trained]
 
     def run(
-        self, mixture: Mixture, held_out: Mixture | None, *, trouble: Path, on_step: Callable[[int, float], None]
+        self, mixture: Mixture, held_out: Mixture | None, *, bad_batch: Path, on_step: Callable[[int, float], None]
     ) -> Iterator[LossRecord]:
         """Train to the end and yield a LossRecord at each validation, when the state should be saved.
 
         Args:
-            trouble: file to which a batch with a non-finite loss is written.
+            bad_batch: file to which a batch with a non-finite loss is written.
         """
         config, losses = self.config, []
         size = config.batch or self.policy.batch_for(mixture.space)
@@ -117,7 +117,7 @@ class Optimisation:
 
         batches = Prefetcher(gather, self.step, config.steps)
         for batch in batches:
-            losses.append(self._learn(batch, trouble))
+            losses.append(self._learn(batch, bad_batch))
             self.step, self.waiting_share = self.step + 1, batches.waiting_share
             on_step(self.step, losses[-1])
             if self.step % config.look_every == 0 or self.step == config.steps:
@@ -132,7 +132,7 @@ class Optimisation:
                 f"{self.config.accumulate} equal parts; use a multiple of {pieces}, e.g. {-(-size // pieces) * pieces}"
             )
 
-    def _learn(self, batch: Batch, trouble: Path) -> float:
+    def _learn(self, batch: Batch, bad_batch: Path) -> float:
         config, pieces = self.config, batch.split(self.config.accumulate)
         self._optimiser.zero_grad()
         total = torch.zeros(1, device=self.device)
@@ -141,9 +141,11 @@ class Optimisation:
             generator = _generator(self.seed, self.step, micro)
             loss = self.policy.loss(tensors_of(piece, self.device), generator=generator) / len(pieces)
             if not torch.isfinite(loss):
-                write_tensors(trouble, arrays_to_tensors({**batch.inputs, "action": batch.actions, "real": batch.real}))
+                write_tensors(
+                    bad_batch, arrays_to_tensors({**batch.inputs, "action": batch.actions, "real": batch.real})
+                )
                 raise TrainingError(
-                    f"the loss of step {self.step} is {loss.item()}; its batch was saved to {trouble}, next to the "
+                    f"the loss of step {self.step} is {loss.item()}; its batch was saved to {bad_batch}, next to the "
                     f"last good checkpoint. Try a lower --learning-rate than {config.learning_rate:g}"
                 )
             loss.backward()

@@ -32,7 +32,7 @@ from twinloop.learn.scales import scales_of
 from twinloop.learn.training_job import TrainingJob
 
 TRAINING = "training"
-STATE, CURVE, TROUBLE = "state.safetensors", "curve.jsonl", "bad_batch.safetensors"
+STATE, CURVE, BAD_BATCH = "state.safetensors", "curve.jsonl", "bad_batch.safetensors"
 
 
 @dataclass(frozen=True)
@@ -59,43 +59,41 @@ class TrainResult:
     waiting_share: float = 0.0
 
 
-def train(
-    lesson: TrainingJob, out: Path, *, on_progress: Callable[[TrainProgress], None] = lambda _: None
-) -> TrainResult:
+def train(job: TrainingJob, out: Path, *, on_progress: Callable[[TrainProgress], None] = lambda _: None) -> TrainResult:
     folder = out / TRAINING
     with storage_errors(out):
         folder.mkdir(parents=True, exist_ok=True)
-    config = lesson.config
+    config = job.config
     group = join_processes(config.train.device)
-    policy = _policy(lesson)
-    use_frozen_features(lesson, policy)
+    policy = _policy(job)
+    use_frozen_features(job, policy)
     optimisation = Optimisation(policy, config.train, seed=config.seed, group=group)
-    curve = _resume(optimisation, lesson, out)
+    curve = _resume(optimisation, job, out)
     resumed_from = optimisation.step
     last = curve[-1].held_out_loss if curve else float("nan")
 
-    def told(step: int, loss: float) -> None:
+    def report_progress(step: int, loss: float) -> None:
         if group.writes:
             on_progress(TrainProgress(step, config.train.steps, loss, last, optimisation.waiting_share))
 
-    looks = optimisation.run(lesson.mixture, lesson.held_out, trouble=folder / TROUBLE, on_step=told)
-    for look in looks:
-        curve.append(look)
-        last = look.held_out_loss
+    records = optimisation.run(job.mixture, job.held_out, bad_batch=folder / BAD_BATCH, on_step=report_progress)
+    for record in records:
+        curve.append(record)
+        last = record.held_out_loss
         if group.writes:
-            _save(optimisation, lesson, out, curve)
+            _save(optimisation, job, out, curve)
     group.wait()
     return TrainResult(load(out), tuple(curve), resumed_from, optimisation.waiting_share)
 
 
-def _policy(lesson: TrainingJob) -> Policy:
-    config, space = lesson.config, lesson.mixture.space
-    if lesson.parent is not None:
-        return lesson.parent.policy
+def _policy(job: TrainingJob) -> Policy:
+    config, space = job.config, job.mixture.space
+    if job.parent is not None:
+        return job.parent.policy
     kind = POLICIES[config.policy]
     horizon = int(config.settings.get("horizon", kind.default_settings()["horizon"]))
-    scales = scales_of(lesson.mixture.parts, lesson.weights, horizon)
-    labels, settings = lesson.mixture.parts[0].labels, dict(config.settings)
+    scales = scales_of(job.mixture.parts, job.weights, horizon)
+    labels, settings = job.mixture.parts[0].labels, dict(config.settings)
     if labels is not None and "landmarks" in kind.default_settings():
         settings.setdefault("landmarks", ",".join(labels.landmarks))
     # Torch initialises layers from its global generator, which is seeded here and restored afterwards.
@@ -107,7 +105,7 @@ def _policy(lesson: TrainingJob) -> Policy:
     return policy
 
 
-def _resume(optimisation: Optimisation, lesson: TrainingJob, out: Path) -> list[LossRecord]:
+def _resume(optimisation: Optimisation, job: TrainingJob, out: Path) -> list[LossRecord]:
     """Continue the training in the folder, if it was started with the same data and settings."""
     folder = out / TRAINING
     state = folder / STATE
@@ -116,58 +114,58 @@ def _resume(optimisation: Optimisation, lesson: TrainingJob, out: Path) -> list[
             raise UsageError(f"{out}: contains a checkpoint that would be overwritten; choose another --out")
         optimisation.group.wait()
         if optimisation.group.writes:
-            write_job(folder, lesson.settings)
+            write_job(folder, job.settings)
         return []
-    if difference := differences(folder, lesson.settings):
+    if difference := differences(folder, job.settings):
         raise UsageError(f"{out}: {difference}. Give the same arguments to continue, or choose another --out")
     try:
         facts = optimisation.restore(state)
     except (CheckpointError, KeyError, ValueError):
         facts = {}
-    if facts.get("lesson") != lesson.digest:
+    if facts.get("lesson") != job.digest:
         raise UsageError(f"{out}: was trained with other data, policy or settings; choose another --out")
     text = (out / TRAINING / CURVE).read_text(encoding="utf-8")
     looks = [LossRecord(**json.loads(line)) for line in text.splitlines()]
     return [look for look in looks if look.step <= optimisation.step]
 
 
-def _save(optimisation: Optimisation, lesson: TrainingJob, out: Path, curve: list[LossRecord]) -> None:
+def _save(optimisation: Optimisation, job: TrainingJob, out: Path, curve: list[LossRecord]) -> None:
     """Save the curve, then the checkpoint, then the state. After a kill in between, only a few steps are repeated."""
     folder = out / TRAINING
     lines = "".join(json.dumps(asdict(look)) + "\n" for look in curve)
     with storage_errors(out):
         replace_file(folder / CURVE, lines.encode(), scratch=folder)
     with optimisation.averaged():
-        errors = _errors(optimisation.policy, lesson)
-        save(out, optimisation.policy, partial(_card, optimisation, lesson, curve[-1], errors))
-    optimisation.save(folder / STATE, {"lesson": lesson.digest})
+        errors = _errors(optimisation.policy, job)
+        save(out, optimisation.policy, partial(_card, optimisation, job, curve[-1], errors))
+    optimisation.save(folder / STATE, {"lesson": job.digest})
 
 
 def _card(
     optimisation: Optimisation,
-    lesson: TrainingJob,
+    job: TrainingJob,
     look: LossRecord,
     errors: dict[str, float],
     file: str,
     weights: FileDigest,
 ) -> Card:
-    config = lesson.config
+    config = job.config
     return Card(
         policy=optimisation.policy.name,
         settings=optimisation.policy.settings(),
-        space=lesson.mixture.space,
+        space=job.mixture.space,
         file=file,
         weights=weights,
-        data=lesson.data,
+        data=job.data,
         training=asdict(config.train) | {"frozen": list(config.train.frozen)},
         seed=config.seed,
         versions={"twinloop": __version__, "torch": torch.__version__, "python": platform.python_version()},
         metrics={"loss": look.loss, "held_out_loss": _finite(look.held_out_loss), "held_out_error": errors},
-        limits=_limits(lesson),
-        instructions=tuple(dict.fromkeys(task for part in lesson.mixture.parts for task in part.tasks)),
+        limits=_limits(job),
+        instructions=tuple(dict.fromkeys(task for part in job.mixture.parts for task in part.tasks)),
         steps=optimisation.step,
         finished=optimisation.step == config.train.steps,
-        parent=lesson.parent.card.digest if lesson.parent else "",
+        parent=job.parent.card.digest if job.parent else "",
     )
 
 
@@ -176,22 +174,22 @@ def _finite(value: float) -> float | None:
 
 
 @torch.no_grad()
-def _errors(policy: Policy, lesson: TrainingJob) -> dict[str, float]:
+def _errors(policy: Policy, job: TrainingJob) -> dict[str, float]:
     """Return element of the action -> mean absolute error over a chunk on held-out episodes, in its unit."""
-    if lesson.held_out is None:
+    if job.held_out is None:
         return {}
-    most = 256 if lesson.mixture.space.pictures else 1024
-    (batch, *_) = lesson.held_out.sweep(most, policy.horizon, most=most, seed=lesson.config.seed)
+    most = 256 if job.mixture.space.pictures else 1024
+    (batch, *_) = job.held_out.sweep(most, policy.horizon, most=most, seed=job.config.seed)
     device = next(policy.parameters()).device
     tensors = tensors_of(batch, device)
     noise = torch.randn(tensors.actions.shape, generator=torch.Generator().manual_seed(0)).to(device)
     wrong = (policy.eval()(tensors.inputs, tensors.real, noise) - tensors.actions).abs().mean(dim=(0, 1))
     policy.train()
-    return dict(zip(lesson.mixture.space.action.names, map(float, wrong), strict=True))
+    return dict(zip(job.mixture.space.action.names, map(float, wrong), strict=True))
 
 
-def _limits(lesson: TrainingJob) -> dict[str, tuple[float, ...]]:
-    actions = [part.action for part in lesson.mixture.parts]
+def _limits(job: TrainingJob) -> dict[str, tuple[float, ...]]:
+    actions = [part.action for part in job.mixture.parts]
     return {
         "lowest_action": tuple(np.min([action.min(axis=0) for action in actions], axis=0).tolist()),
         "highest_action": tuple(np.max([action.max(axis=0) for action in actions], axis=0).tolist()),

@@ -45,14 +45,14 @@ def look_of(stage: Stage, geoms: DrawnGeoms, *, mirrors: bool) -> Look:
             record["lights"][number, 0, 3] = model.light_specular[light].mean()
             record["lights"][number, 1, :3] = model.light_diffuse[light]
     record["shadow"] = shadow_matrix(-model.light_dir[own[0]])
-    shown: dict[int, np.ndarray] = {}
+    mirrored: dict[int, np.ndarray] = {}
     floor, table = model.geom("floor").id, model.geom("table").id
     for geom in (floor, table):
         if mirrors and geoms.surface[geom, 3] > 0:
-            shown[geom] = np.arange(len(geoms.shapes)) == floor
+            mirrored[geom] = np.arange(len(geoms.shapes)) == floor
             if geom == table:
-                shown[geom][: model.ngeom] |= model.geom_bodyid == stage.table_body
-    return Look(geoms, record, shown)
+                mirrored[geom][: model.ngeom] |= model.geom_bodyid == stage.table_body
+    return Look(geoms, record, mirrored)
 
 
 def shadow_matrix(towards: np.ndarray) -> np.ndarray:

@@ -50,11 +50,11 @@ def driver() -> str:
 
 
 def _backend() -> str:
-    asked = os.environ.get("MUJOCO_GL", "").lower()
-    if asked in BACKENDS:
-        return asked
-    if asked in ("disable", "disabled", "off", "false", "0"):
-        raise RenderError(f"pictures need OpenGL, and MUJOCO_GL={asked} switches it off; unset it, or run: {FIX}")
+    requested = os.environ.get("MUJOCO_GL", "").lower()
+    if requested in BACKENDS:
+        return requested
+    if requested in ("disable", "disabled", "off", "false", "0"):
+        raise RenderError(f"pictures need OpenGL, and MUJOCO_GL={requested} switches it off; unset it, or run: {FIX}")
     # Found by name only: PyOpenGL cannot switch libraries after it has loaded one.
     for backend, library in BACKENDS.items():
         if ctypes.util.find_library(library):

@@ -38,7 +38,7 @@ class LiveCameras:
         seen = {PREFIX + name + kind: name for name in cameras for kind in ("", DEPTH)}
         for feature in features:
             if feature not in seen:
-                raise UsageError(f"{feature}: is the truth, not what a camera sees; a policy that reads it cannot act")
+                raise UsageError(f"{feature}: is not an image of a camera; train the policy without this input")
         wanted = {seen[feature] for feature in features}
         self.renderer = Renderer(twin, {name: cameras[name] for name in wanted})
         self._channels = channels_of(twin)

@@ -78,23 +78,23 @@ class _Dressed:
 
 
 @dataclass(frozen=True)
-class _Take:
+class _PreparedEpisode:
     """An episode that is ready to be drawn.
 
     Attributes:
-        shown: camera -> states that its frames show.
+        state_rows: camera -> index of the state that each of its frames shows.
         later: poses one control period later, if the draw has a shutter.
     """
 
     dressed: _Dressed
     ticks: Mapping[str, np.ndarray]
-    shown: Mapping[str, np.ndarray]
+    state_rows: Mapping[str, np.ndarray]
     filmed: Filmed
     later: Filmed | None
     masks: bool
 
     def view(self, quality: QualityName, name: str, camera: CameraConfig) -> CameraView:
-        rows = self.shown[name]
+        rows = self.state_rows[name]
         return CameraView(
             camera, self.dressed.looks[quality], self.filmed.geoms, self.filmed.soft_m,
             self.filmed.cameras[name][rows], rows, fov_deg(camera, self.dressed.settings),
@@ -131,23 +131,23 @@ class Renderer:
 
     def film_together(self, requests: Sequence[FilmRequest], *, masks: bool = False) -> list[dict[str, Clip]]:
         """Render several episodes, whose frames are drawn together. The images are those of one episode at a time."""
-        takes = [self._prepare(request, masks) for request in requests]
+        prepared = [self._prepare(request, masks) for request in requests]
         images: dict[tuple[int, str], Images] = {}
         for quality, painter in self._painters.items():
             keys = [
                 (number, name)
-                for number in range(len(takes))
+                for number in range(len(prepared))
                 for name, camera in self.cameras.items()
                 if camera.quality == quality
             ]
-            views = [takes[number].view(quality, name, self.cameras[name]) for number, name in keys]
+            views = [prepared[number].view(quality, name, self.cameras[name]) for number, name in keys]
             images |= dict(zip(keys, painter.paint(views), strict=True))
         return [
-            {name: self._clip(name, take, images[number, name]) for name in self.cameras}
-            for number, take in enumerate(takes)
+            {name: self._clip(name, episode, images[number, name]) for name in self.cameras}
+            for number, episode in enumerate(prepared)
         ]
 
-    def _prepare(self, request: FilmRequest, masks: bool) -> _Take:
+    def _prepare(self, request: FilmRequest, masks: bool) -> _PreparedEpisode:
         """Poses and looks of an episode. The stage is then free for the next one."""
         episodes, row = request.episodes, request.row
         values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
@@ -169,10 +169,10 @@ class Renderer:
         soon = np.minimum(everything + 1, length - 1)
         # The last state of an episode is at rest.
         moves = settings.moves and bool((soon != everything).any())
-        return _Take(
+        return _PreparedEpisode(
             dressed=dressed,
             ticks=pictured,
-            shown={name: np.searchsorted(everything, when) for name, when in pictured.items()},
+            state_rows={name: np.searchsorted(everything, when) for name, when in pictured.items()},
             filmed=filmed,
             later=self._poses(states_at(*states, soon), soon) if moves else None,
             # Motion blur and depth holes of a reflecting table need masks even if they were not requested.
@@ -252,10 +252,10 @@ class Renderer:
         if self.stage.model.nflex:
             mujoco.mj_flex(self.stage.model, data)
 
-    def _clip(self, name: str, take: _Take, images: Images) -> Clip:
-        camera, rows, filmed, later = self.cameras[name], take.shown[name], take.filmed, take.later
-        intrinsics = intrinsics_of(camera, fov_deg(camera, take.dressed.settings), 0.0)
-        ids = images.geom_ids() if take.masks or camera.needs_masks else None
+    def _clip(self, name: str, episode: _PreparedEpisode, images: Images) -> Clip:
+        camera, rows, filmed, later = self.cameras[name], episode.state_rows[name], episode.filmed, episode.later
+        intrinsics = intrinsics_of(camera, fov_deg(camera, episode.dressed.settings), 0.0)
+        ids = images.geom_ids() if episode.masks or camera.needs_masks else None
         pose = filmed.cameras[name][rows]
         velocity = None
         if later is not None and ids is not None:
@@ -264,12 +264,12 @@ class Renderer:
             pair = pose, later.cameras[name][rows]
             period_s = self.twin.control_period_s
             velocity = pixel_velocity(images.depth_m, ids, self._things.instances, geoms, pair, intrinsics, period_s)
-        light_px = _towards_px(inverse(pose)[:, :3, :3] @ take.dressed.towards_light, intrinsics)
+        light_px = _towards_px(inverse(pose)[:, :3, :3] @ episode.dressed.towards_light, intrinsics)
         return Clip(
-            camera=camera, intrinsics=intrinsics, ticks=take.ticks[name], rgb=images.rgb, depth_m=images.depth_m,
+            camera=camera, intrinsics=intrinsics, ticks=episode.ticks[name], rgb=images.rgb, depth_m=images.depth_m,
             geom_ids=ids, camera_to_world=pose, things_to_world=filmed.things[rows], tool_to_world=filmed.tool[rows],
             pixel_velocity=velocity, light_px=light_px,
-            half_extents_m=take.dressed.half_extents_m,
+            half_extents_m=episode.dressed.half_extents_m,
             things=self._things,
         )  # fmt: skip
 

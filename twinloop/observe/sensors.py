@@ -67,7 +67,9 @@ def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -
     # One episode at a time: each has its own generator and its own length.
     drawn = [errors_of(twin, episodes.draws, row, seed=seed) for row in map(int, np.flatnonzero(lengths))]
     errors = {
-        name: np.concatenate([each[name][:length] for each, length in zip(drawn, lengths[lengths > 0], strict=True)])
+        name: np.concatenate(
+            [episode[name][:length] for episode, length in zip(drawn, lengths[lengths > 0], strict=True)]
+        )
         for name in drawn[0]
     }
     first = np.repeat(episodes.starts, lengths)

@@ -41,18 +41,18 @@ class ObjectTracker:
         self._seen[ids] = 0
         self._held[ids] = False
 
-    def lie(self, told: np.ndarray, where: np.ndarray) -> None:
+    def lie(self, readings: np.ndarray, where: np.ndarray) -> None:
         """Update objects that are not held.
 
         Args:
-            told: (width, 7) tracker readings.
+            readings: (width, 7) tracker readings.
             where: (width,) True for objects that are not held.
         """
         new = where & (self._seen == 0)
         self._held &= ~where
         # A quaternion and its negative are the same rotation.
-        turned = (told[:, 3:] * self.pose[:, 3:]).sum(axis=1) < 0
-        same = np.concatenate([told[:, :3], np.where(turned[:, None], -1, 1) * told[:, 3:]], axis=1)
+        turned = (readings[:, 3:] * self.pose[:, 3:]).sum(axis=1) < 0
+        same = np.concatenate([readings[:, :3], np.where(turned[:, None], -1, 1) * readings[:, 3:]], axis=1)
         self._seen += where
         share = np.maximum(1 / np.maximum(self._seen, 1), self._least)
         scatter = self._scatter_m2 + self._least * (np.square(same[:, :3] - self._late).sum(axis=1) - self._scatter_m2)
@@ -64,7 +64,7 @@ class ObjectTracker:
         pose[moved, :3] = late[moved]
         again = new | moved
         self._seen[again], scatter[again] = 1, 0.0
-        pose[new], late[new] = told[new], told[new, :3]
+        pose[new], late[new] = readings[new], readings[new, :3]
         self.pose = np.where(where[:, None], pose, self.pose)
         self.lay_m = np.where(where, pose[:, 2], self.lay_m)
         self._late = np.where(where[:, None], late, self._late)
@@ -72,7 +72,7 @@ class ObjectTracker:
 
     def carry(
         self,
-        told: np.ndarray,
+        readings: np.ndarray,
         where: np.ndarray,
         *,
         hand: np.ndarray,
@@ -83,7 +83,7 @@ class ObjectTracker:
         """Update held objects.
 
         Args:
-            told: (width, 7) tracker readings.
+            readings: (width, 7) tracker readings.
             where: (width,) True for held objects.
             hand: (width,) number of the hand that holds the object.
             tool_m: predicted position of the tool.
@@ -93,7 +93,7 @@ class ObjectTracker:
         passed = where & self._held & (hand != self._hand)
         new = where & (~self._held | passed)
         known = (new & (self._seen > 0)) | passed
-        off_m = told[:, :3] - measured_m
+        off_m = readings[:, :3] - measured_m
         off_m[known] = (self.pose[:, :3] - measured_m)[known]
         share = np.where(new, 1.0, np.where(still, self._quick, 0.0))[:, None]
         in_hand_m = self._in_hand_m + share * (off_m - self._in_hand_m)
@@ -101,4 +101,4 @@ class ObjectTracker:
         self._held |= where
         self._hand = np.where(where, hand, self._hand)
         self._seen[where] = 0
-        self.pose = np.where(where[:, None], np.concatenate([tool_m + in_hand_m, told[:, 3:]], axis=1), self.pose)
+        self.pose = np.where(where[:, None], np.concatenate([tool_m + in_hand_m, readings[:, 3:]], axis=1), self.pose)

@@ -52,7 +52,7 @@ def test_good_episodes_of_the_same_cell_pass(curator: Curator, unseen: Trajector
 
 @pytest.mark.parametrize("kind", LEFT_OUT)
 def test_a_kind_of_fault_that_it_was_not_trained_against_is_found(curator: Curator, unseen: Trajectories, kind: str):
-    faulty = injected(unseen, [kind], each=8, rng=np.random.default_rng(1), sizes=(1, 2))
+    faulty = injected(unseen, [kind], count=8, rng=np.random.default_rng(1), sizes=(1, 2))
     for episodes in faulty.values():
         assert auroc(curator.score(unseen).values, curator.score(episodes, duplicates=False).values) > 0.9
 

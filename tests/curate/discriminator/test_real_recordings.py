@@ -22,6 +22,6 @@ def test_good_recordings_are_kept_and_faulty_ones_found(tmp_path: Path):
     episodes, accepted = read_accepted(dataset, images=False)
     assert curation.rejected.sum() == 0, [curation.scores.reasons[row] for row in np.flatnonzero(curation.rejected)]
     assert curation.scores.rejected[~accepted].all(), "two recordings have three rows"
-    faulty = injected(episodes.take(accepted), KINDS, each=4, rng=np.random.default_rng(1), sizes=(1, 2))
+    faulty = injected(episodes.take(accepted), KINDS, count=4, rng=np.random.default_rng(1), sizes=(1, 2))
     for (kind, size), broken in faulty.items():
         assert curation.curator.score(broken, duplicates=False).rejected.mean() >= 0.75, (kind, size)

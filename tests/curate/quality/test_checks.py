@@ -58,7 +58,7 @@ def test_a_copy_of_an_episode_is_told_from_the_first(takes: list[RecordedEpisode
     assert judge(takes[0], crowd, CONFIG).verdict == ""
     judged = judge(again, crowd, CONFIG)
     assert judged.verdict == "duplicate"
-    assert "attempt 0" in judged.findings[0].said
+    assert "attempt 0" in judged.findings[0].message
 
 
 def test_a_finding_says_where_and_how_much(takes: list[RecordedEpisode]):

@@ -116,7 +116,7 @@ def test_cameras_that_many_episodes_lack_are_left_out_and_reported(tmp_path: Pat
     assert verdicts(tmp_path / "auto") == ["accepted"] * 3
     (note,) = done.qualities[0].findings  # the video that is there is shorter than its rows
     assert (note.check, note.severity) == ("picture_frames", "note")
-    assert "40 frames" in note.said
+    assert "40 frames" in note.message
     bring(source, tmp_path / "all", pictures="all")
     assert verdicts(tmp_path / "all") == ["picture_frames"] * 3
 
@@ -130,8 +130,8 @@ def test_one_missing_video_costs_its_episode_and_not_the_camera(tmp_path: Path):
     done = bring(source, tmp_path / "out")
     assert not done.left_out
     assert verdicts(tmp_path / "out") == ["accepted", "picture_frames", "picture_frames", "accepted"]
-    assert "the video is missing" in done.qualities[1].errors[0].said
-    assert "40 frames" in done.qualities[2].errors[0].said
+    assert "the video is missing" in done.qualities[1].errors[0].message
+    assert "40 frames" in done.qualities[2].errors[0].message
     assert verify(tmp_path / "out").require().ok
 
 

@@ -142,7 +142,7 @@ def test_a_garbage_number_is_named_with_its_file_and_row(tmp_path: Path, mapping
     quality = stored_qualities(Dataset.open(tmp_path / "out"))
     assert [judged.verdict for judged in quality] == ["", "non_finite", ""]
     assert quality[1].label == "run_1.csv"
-    assert "1e+111" in quality[1].errors[0].said
+    assert "1e+111" in quality[1].errors[0].message
     assert quality[1].errors[0].first == 7
 
 
@@ -162,8 +162,8 @@ def test_a_cut_off_last_row_costs_that_row(tmp_path: Path, mapping: Path, kind: 
     assert attempts["length"][1].as_py() == len(columns(1)["a"]) - 1
     (note,) = stored_qualities(dataset)[1].findings
     assert note.severity == "note"
-    assert note.said.startswith(f"run_1.{kind}:")
-    assert "left out" in note.said
+    assert note.message.startswith(f"run_1.{kind}:")
+    assert "left out" in note.message
 
 
 def test_a_broken_row_in_the_middle_is_named_by_its_line(tmp_path: Path, mapping: Path):
@@ -174,7 +174,7 @@ def test_a_broken_row_in_the_middle_is_named_by_its_line(tmp_path: Path, mapping
     dataset = bring(logs, mapping, tmp_path / "out")
     assert dataset.attempts()["length"][1].as_py() == len(lines) - 2
     (note,) = stored_qualities(dataset)[1].findings
-    assert "line 31 " in note.said
+    assert "line 31 " in note.message
 
 
 def test_a_headerless_csv_gets_numbered_columns(tmp_path: Path):

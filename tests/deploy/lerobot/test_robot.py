@@ -184,8 +184,11 @@ def test_a_leader_is_read_in_our_units(write):
             r"robot.config: is 3; a mapping .* was expected: settings of the device, for lerobot",
         ),
         ({"robot": {"config": {}}}, "robot.type: is missing"),
-        ({"joints": {**JOINTS, "wrist": deepcopy(JOINTS["elbow"])}}, "no wrist.pos is told by the robot"),
-        ({"joints": {name: JOINTS[name] for name in ("shoulder", "elbow")}}, "gripper.pos, and no joint has it"),
+        ({"joints": {**JOINTS, "wrist": deepcopy(JOINTS["elbow"])}}, "the robot has no observation wrist.pos"),
+        (
+            {"joints": {name: JOINTS[name] for name in ("shoulder", "elbow")}},
+            "no joint has the key of the observation gripper.pos",
+        ),
         ({"workspace_m": [[0, 1]]}, r"workspace_m: is \[\[0, 1\]\]"),
         ({"workspace_m": None}, "there is no default"),
         ({"outcome": "robot"}, "the word human, or module:function was expected"),

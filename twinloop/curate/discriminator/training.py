@@ -17,7 +17,7 @@ from twinloop.errors import UsageError
 MIN_EPISODES = 30
 LIMIT_SHARE = 0.995
 MIN_LIMIT = 2.33
-EACH = 8
+EPISODES_PER_FAULT = 8
 """Episodes of each kind and size of fault that the head is trained on."""
 CORE_SHARE = 0.7
 ROUNDS = 2
@@ -40,13 +40,13 @@ class TrainingResult:
 
 
 def injected(
-    good: Trajectories, kinds: Sequence[str], *, each: int, rng: np.random.Generator, sizes: Sequence[int] = SIZES
+    good: Trajectories, kinds: Sequence[str], *, count: int, rng: np.random.Generator, sizes: Sequence[int] = SIZES
 ) -> dict[tuple[str, int], Trajectories]:
     """(kind, size) -> faulty episodes made from good ones; kinds that the schema cannot have are left out."""
     out = {}
     for kind in kinds:
         for size in sizes:
-            made = [_faulty(good, kind, int(index), size, rng) for index in rng.permutation(len(good))[:each]]
+            made = [_faulty(good, kind, int(index), size, rng) for index in rng.permutation(len(good))[:count]]
             episodes = [episode for episode in made if episode is not None]
             if episodes:
                 out[kind, size] = joined(episodes)
@@ -154,7 +154,7 @@ def fit_curator(
     card: dict[str, Any] | None = None,
 ) -> tuple[Curator, np.ndarray]:
     """Train the head against injected faults of these kinds. Returns the curator and held-out scores of `good`."""
-    faults = injected(good, kinds, each=EACH, rng=rng)
+    faults = injected(good, kinds, count=EPISODES_PER_FAULT, rng=rng)
     bare = Curator(good.schema, usual.model, usual.limits, FaultHead(np.zeros(0), 0.0), np.zeros(2), 0.0)
     table = {key: bare.ratios(usual.model.features(episodes)) for key, episodes in faults.items()}
     head = fit_head(usual.ratios, np.concatenate(list(table.values())), rng=rng)

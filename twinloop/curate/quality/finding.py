@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from twinloop.config.fields import text
+
 Severity = Literal["error", "note"]
 
 
@@ -16,7 +18,7 @@ class QualityFinding:
         channel: `observation.state/elbow`, a feature, or "" for the whole episode.
         first, last: rows, both included.
         measured, limit: compared values, in `unit`.
-        said: one sentence for the user.
+        message: one sentence for the user.
         storable: the rows can be stored.
     """
 
@@ -28,5 +30,5 @@ class QualityFinding:
     measured: float
     limit: float
     unit: str
-    said: str
+    message: str = text(key="said", help="one sentence for the user; the key is that of stored datasets")
     storable: bool = True

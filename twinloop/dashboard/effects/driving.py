@@ -51,8 +51,8 @@ def drive_curves(row: Parameter, values: tuple[float, float, float]) -> tuple[st
     if row.needs:
         given.setdefault(row.needs, BY_NAME[row.needs].sensible[1])
     people = row.gap == "human"
-    shown = ("person_gap",) if people else ROOM_MEASURES if row.lays_out else tuple(DRIVE_MEASURES)
-    return clearest({name: DRIVE_MEASURES[name] for name in shown}, _driven(row, values, given))
+    measures = ("person_gap",) if people else ROOM_MEASURES if row.lays_out else tuple(DRIVE_MEASURES)
+    return clearest({name: DRIVE_MEASURES[name] for name in measures}, _driven(row, values, given))
 
 
 def _driven(row: Parameter, values: tuple[float, float, float], given: dict[str, float]) -> list[Channels]:

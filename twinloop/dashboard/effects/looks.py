@@ -1,12 +1,12 @@
-"""Looks: which picture a row gets. Said once, for each section and gap; a row that these do not fit says it itself.
+"""Looks: the kind of picture that a row of the parameter table gets.
 
-A new row needs no entry: of the looks of its section the first that shows a difference is taken, and if none does, the
-measure that the row changes most.
+The looks are listed by section and gap. A row that needs another one declares it (`Parameter.picture`). The first look
+with a clear difference is used; if there is none, the measure that the row changes most.
 """
 
 from dataclasses import dataclass
 
-from twinloop.dashboard.effects.measures import DONE, SAID, Measure, said_by_others
+from twinloop.dashboard.effects.measures import MOTION, SENSOR_ERRORS, Measure, further_sensor_errors
 from twinloop.dashboard.effects.strips import STRIPS, Strip
 from twinloop.randomize.parameter import Gap, Group, Parameter
 from twinloop.randomize.table import TABLE
@@ -19,7 +19,7 @@ class Sentences:
     """Shows the instruction of each value of a row."""
 
 
-LOOKS: dict[str, Strip | Measure | Sentences] = {**STRIPS, **DONE, **SAID, "instruction": Sentences()}
+LOOKS: dict[str, Strip | Measure | Sentences] = {**STRIPS, **MOTION, **SENSOR_ERRORS, "instruction": Sentences()}
 
 PREFERRED: dict[tuple[Group, Gap], tuple[str, ...]] = {
     ("visual", "visual"): ("cell",),
@@ -31,13 +31,13 @@ PREFERRED: dict[tuple[Group, Gap], tuple[str, ...]] = {
     ("physics", "actuation"): ("tracking",),
     ("actuation", "actuation"): ("tracking",),
     ("latency", "latency"): ("tracking", "encoders"),
-    ("sensing", "sensing"): tuple(SAID),
+    ("sensing", "sensing"): tuple(SENSOR_ERRORS),
 }
 
 
 SCENES: dict[Gap, str] = {"human": "task: handover"}
 SWITCHES = ("count", "share", "probability")
-"""Last words of the names of rows that switch a group of rows on. The others have no effect without them."""
+"""Last words of the names of rows that switch a group of rows on. The other rows of the group have no effect else."""
 
 
 def setting_of(row: Parameter) -> Picture:
@@ -49,7 +49,7 @@ def setting_of(row: Parameter) -> Picture:
 
 
 def _switched_on(row: Parameter) -> dict[str, float]:
-    """The row that says how much there is of what this one is about, turned up."""
+    """Row -> value: the row that switches the group of this row on, at its highest sensible value."""
     thing = row.name.split("_")[0]
     return {
         other.name: other.sensible[1]
@@ -63,18 +63,18 @@ def _switched_on(row: Parameter) -> dict[str, float]:
 
 
 def looks_of(row: Parameter) -> tuple[str, ...]:
-    """In the order in which they are tried."""
+    """Names of the looks of a row, in the order in which they are tried."""
     chosen = setting_of(row).look
     return (chosen,) if chosen else PREFERRED.get((row.group, row.gap), ())
 
 
 def range_of(row: Parameter) -> tuple[float, float]:
-    """From where to where a row is shown."""
+    """The lowest and the highest value that the picture of a row shows."""
     over = setting_of(row).over or row.sensible
     return (0.0, over[1] - 1) if row.pool else over
 
 
 def measures_of(effect: RowEffect) -> dict[str, Measure]:
-    """What is tried when no preferred look shows anything: sensors only for the gaps that are between them and us."""
-    seen = SAID | said_by_others(effect)
-    return {"sensing": seen, "latency": DONE | seen}.get(effect.row.gap, DONE)
+    """Measures to try if no preferred look shows a difference. Sensor errors are used for sensing and latency only."""
+    sensors = SENSOR_ERRORS | further_sensor_errors(effect)
+    return {"sensing": sensors, "latency": MOTION | sensors}.get(effect.row.gap, MOTION)

@@ -1,4 +1,4 @@
-"""Measures: what can be plotted over an episode. Each says how large a difference has to be to be one."""
+"""Measures: quantities that can be plotted over an episode, each with its smallest visible difference."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,8 +16,13 @@ Channels = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Measure:
-    """label: what it is, with its unit. least: the smallest difference that counts, in that unit.
-    of: (true channels, seen channels) of one episode -> (f,); a KeyError where the episode has no such channel."""
+    """A quantity to plot.
+
+    Attributes:
+        label: name and unit.
+        least: the smallest difference that counts, in that unit.
+        of: (true channels, sensor channels) of one episode -> (f,) values. KeyError if a channel is missing.
+    """
 
     label: str
     least: float
@@ -25,7 +30,7 @@ class Measure:
 
 
 def curves(effect: RowEffect, measure: Measure) -> list[np.ndarray]:
-    """(f,) for each value of the row."""
+    """(f,) values of a measure, for each value of the row."""
     series = []
     for number in range(len(effect.values)):
         rows = effect.frames(number)
@@ -36,13 +41,16 @@ def curves(effect: RowEffect, measure: Measure) -> list[np.ndarray]:
 
 
 def difference(effect: RowEffect, measure: Measure) -> float:
-    """How far the curves of the lowest and the highest value are apart at most, in units of what counts."""
+    """The largest difference between the curves of the lowest and the highest value, in units of `least`."""
     return float(np.nanmax(_apart(effect, measure), initial=0.0))
 
 
 def largest(effect: RowEffect, measures: Mapping[str, Measure]) -> str:
-    """The measure that a row changes most: in the mean over the episode, for a peak that comes a little later is a
-    large difference for a moment, and says little. Where none is changed clearly, a moment has to do."""
+    """The measure with the largest mean difference among those with a clear one.
+
+    The mean is used because a small delay of a peak is a large difference for a moment. If no measure has a clear
+    difference, the largest difference at one moment decides.
+    """
     mean, most = {}, {}
     for name, measure in measures.items():
         try:
@@ -61,7 +69,7 @@ def _apart(effect: RowEffect, measure: Measure) -> np.ndarray:
 
 
 def _turned_deg(quaternions: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Angle between orientations; the sign of a quaternion means nothing."""
+    """Angle between orientations. A quaternion and its negative are the same orientation."""
     cosine = np.abs((quaternions * reference).sum(axis=-1))
     return np.rad2deg(2 * np.arccos(np.clip(cosine, -1, 1)))
 
@@ -71,7 +79,7 @@ def _norm(values: np.ndarray) -> np.ndarray:
 
 
 def _error(channel: str, part: slice, scale: float) -> Callable[[Channels, Channels], np.ndarray]:
-    """How far off a sensor is: the length of the difference over a part of a channel."""
+    """Error of a sensor: the norm of the difference over a part of a channel."""
     return lambda true, seen: scale * _norm(seen[channel][:, part] - true[channel][:, part])
 
 
@@ -79,7 +87,7 @@ def _one(channel: str, column: int, scale: float = 1.0) -> Callable[[Channels, C
     return lambda true, _: scale * true[channel][:, column]
 
 
-DONE: dict[str, Measure] = {
+MOTION: dict[str, Measure] = {
     "tracking": Measure("arm behind its target (mrad)", 1.0,
                         lambda true, _: 1000 * _norm((true["position"] - true["action"])[:, :-1])),
     "wrist": Measure("joint 6 behind its target (mrad)", 1.0,
@@ -107,7 +115,7 @@ DONE: dict[str, Measure] = {
 }  # fmt: skip
 """Measures of the true motion."""
 
-SAID: dict[str, Measure] = {
+SENSOR_ERRORS: dict[str, Measure] = {
     "encoders": Measure("error of the joint positions (mrad)", 0.2, _error("position", slice(None, -1), 1000.0)),
     "speeds": Measure("error of the joint velocities (mrad/s)", 5.0, _error("velocity", slice(None, -1), 1000.0)),
     "efforts": Measure("error of the joint torques (N·m)", 0.1, _error("effort", slice(None, -1), 1.0)),
@@ -123,8 +131,8 @@ SAID: dict[str, Measure] = {
 """Measures of sensor readings compared with the true values."""
 
 
-def said_by_others(effect: RowEffect) -> dict[str, Measure]:
-    """Sensors that nobody has named above: how far off they are, to a hundredth of what they show."""
+def further_sensor_errors(effect: RowEffect) -> dict[str, Measure]:
+    """Errors of sensors that SENSOR_ERRORS does not have. `least` is a hundredth of the sensor's range."""
     known = ("position", "velocity", "effort", "environment", "wrench", "inertial", "touch")
     return {
         channel: Measure(

@@ -1,4 +1,4 @@
-"""MobileMeasure: what a picture of a row shows of a robot that moves about, and the choice of the clearest one."""
+"""MobileMeasure: a quantity of a mobile robot to plot, and the choice of the one that a row changes most."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,13 @@ Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class MobileMeasure:
-    """label: what it is, with its unit. least: the smallest difference that counts. of: channels of one robot."""
+    """A quantity to plot.
+
+    Attributes:
+        label: name and unit.
+        least: the smallest difference that counts, in that unit.
+        of: channels of one episode -> (f,) values.
+    """
 
     label: str
     least: float

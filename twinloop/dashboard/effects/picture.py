@@ -1,4 +1,4 @@
-"""EffectPicture: a row's effect drawn, as the bytes of a small file, and how clear the difference is."""
+"""EffectPicture: a picture of a row's effect, as the bytes of a small file."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,14 @@ WORDS_PX = 440
 
 @dataclass(frozen=True)
 class EffectPicture:
-    """clearness: the difference between low and high, 1 being the least that counts. suffix: `.svg` or `.jpg`."""
+    """A picture of a row's effect.
+
+    Attributes:
+        look: name of the look or measure.
+        clearness: difference between low and high, in units of the smallest one that counts.
+        suffix: `.svg` or `.jpg`.
+        draw: returns the bytes of the file.
+    """
 
     row: Parameter
     look: str
@@ -34,17 +41,17 @@ class EffectPicture:
 
     @cached_property
     def content(self) -> bytes:
-        """The bytes of the file. Of several pictures of a row only the clearest is drawn."""
+        """The bytes of the file, drawn on first use: only the clearest picture of a row is drawn."""
         return self.draw()
 
 
 def picture_of(row: Parameter, studio: StripRenderer) -> EffectPicture:
-    """The first of its looks that shows a clear difference; else, of all measures, the one that it changes most."""
+    """The picture of the first look with a clear difference, or else of the measure that the row changes most."""
     if "arm" not in row.robots:
         return _moving(row)
     setting = setting_of(row)
 
-    # Simulated when they are first asked for: most rows need only one of the two.
+    # Simulated on first use: most rows need only one of the two.
     @cache
     def ends() -> RowEffect:
         return effect_of(row, _three(row), scene=setting.scene, given=setting.given)
@@ -126,12 +133,12 @@ def _strip(effect: RowEffect, name: str, strip: Strip, studio: StripRenderer) ->
 
 def _sentences(effect: RowEffect, name: str) -> EffectPicture:
     """The instruction of each value. Its clearness is the number of further instructions."""
-    spoken = [instruction for instruction, _ in effect.twin.spoken(effect.episodes.draws.values)]
-    sheet = np.full((len(spoken) * LINE_PX + GAP_PX, WORDS_PX, 3), PAPER, np.uint8)
-    for place, (value, instruction) in enumerate(zip(effect.values, spoken, strict=True)):
+    instructions = [instruction for instruction, _ in effect.twin.spoken(effect.episodes.draws.values)]
+    sheet = np.full((len(instructions) * LINE_PX + GAP_PX, WORDS_PX, 3), PAPER, np.uint8)
+    for place, (value, instruction) in enumerate(zip(effect.values, instructions, strict=True)):
         line = f"{_text(value, effect.row)}: {instruction}"
         write_text(sheet, line, GAP_PX, place * LINE_PX + 1, FAINT, WORDS_PX - 2 * GAP_PX)
-    return EffectPicture(effect.row, name, len(set(spoken)) - 1.0, ".jpg", partial(jpeg_bytes, sheet))
+    return EffectPicture(effect.row, name, len(set(instructions)) - 1.0, ".jpg", partial(jpeg_bytes, sheet))
 
 
 def _text(value: float, row: Parameter) -> str:

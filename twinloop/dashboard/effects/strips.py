@@ -1,4 +1,4 @@
-"""Strips: what a camera sees as a row goes from low to high, at the moment at which it makes the most difference."""
+"""Strips: images of a camera for values of a row from low to high, at the time with the largest difference."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,15 +16,20 @@ from twinloop.run.effect import RowEffect
 TILE_PX = 96
 NOTICEABLE_LEVELS = 10
 LEAST_SHARE = 0.002
-"""Share of the pixels that must differ visibly for a difference."""
+"""Smallest share of pixels with a visible difference that counts."""
 
 FULL_COLOUR_M = 0.006
 
 
 @dataclass(frozen=True)
 class Strip:
-    """camera: at how many pixels it looks, and from where. moments: shares of the episode to choose from.
-    of_depth: show by how much depth is off instead of the picture."""
+    """A strip of images.
+
+    Attributes:
+        camera: pose and resolution.
+        moments: times to choose from, as shares of the episode.
+        of_depth: show the error of depth instead of the image.
+    """
 
     camera: CameraConfig
     moments: tuple[float, ...]
@@ -50,17 +55,17 @@ STRIPS: Mapping[str, Strip] = {
 
 
 class StripRenderer:
-    """Films strips. A renderer is dear, so one is kept for every kind of cell."""
+    """Renders strips. It caches one renderer per kind of cell, because creating one is slow."""
 
     def __init__(self) -> None:
         self._renderers: dict[object, Renderer] = {}
 
     def tiles(self, effect: RowEffect, strip: Strip) -> tuple[list[np.ndarray], float]:
-        """A picture (96, 96, 3) for each value, and how many times more pixels differ than is needed to see it."""
+        """A (96, 96, 3) image for each value, and the share of differing pixels in units of LEAST_SHARE."""
         best, most = [], -1.0
         renderer = self._renderer(effect, strip)
         for moment in strip.moments:
-            # The middle too: what goes round a full circle ends where it began.
+            # The middle is compared too, because a row that turns a full circle has equal ends.
             low, middle, high = (
                 self._picture(effect, renderer, strip, number, moment)
                 for number in (0, (len(effect.values) - 1) // 2, len(effect.values) - 1)
@@ -73,7 +78,7 @@ class StripRenderer:
         return [tile.repeat(scale, axis=0).repeat(scale, axis=1) for tile in tiles], most / LEAST_SHARE
 
     def _renderer(self, effect: RowEffect, strip: Strip) -> Renderer:
-        # Visual rows change no cell, and all others may.
+        # Visual rows share one cell. Any other row may change it.
         key = (strip.camera, "" if effect.row.group == "visual" else effect.row.name)
         if key not in self._renderers:
             camera = replace(strip.camera, rate_hz=effect.twin.control_hz)
@@ -82,7 +87,7 @@ class StripRenderer:
 
     def _picture(self, effect: RowEffect, renderer: Renderer, strip: Strip, number: int, moment: float) -> np.ndarray:
         last = int(effect.episodes.lengths[number]) - 1
-        # Counted in the shortest episode, so that all are pictured at the same time.
+        # The time is a share of the shortest episode, so that all images are of the same time.
         shortest = int(effect.episodes.lengths[effect.episodes.lengths > 0].min()) - 1
         tick = np.array([min(round(moment * shortest), last)])
         clip = renderer.film(effect.episodes, number, ticks=tick)["camera"]
@@ -94,7 +99,7 @@ class StripRenderer:
 
 
 def _depth_error(seen: Clip, truth: Clip) -> np.ndarray:
-    """Grey where depth is right, red where it is too far, blue where too near, black where there is none."""
+    """The error of depth as an image: grey is right, red too far, blue too near, black no depth."""
     error = np.clip((seen.depth_m[0] - truth.depth_m[0]) / FULL_COLOUR_M, -1, 1)[..., None]
     colours = np.where(error > 0, (224, 60, 40), (40, 90, 224))
     image = (1 - np.abs(error)) * 205 + np.abs(error) * colours

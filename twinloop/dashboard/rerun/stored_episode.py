@@ -28,8 +28,15 @@ DRAW, LABEL = "draw/", "label."
 
 @dataclass(frozen=True)
 class StoredEpisode:
-    """frames: column -> (f, ...) without pictures. columns: what is stored of the attempt, e.g. its verdict.
-    config: what made it, and poses: where its bodies were; None where the robot's model is not at hand."""
+    """A stored episode.
+
+    Attributes:
+        frames: column -> (f, ...), without images.
+        columns: the row of the attempt, e.g. with its verdict.
+        config: config of the twin; None if the robot's model is not available.
+        poses: poses of the twin's bodies; None like `config`.
+        note: why `config` and `poses` are missing.
+    """
 
     dataset: Dataset
     episode_index: int

@@ -87,13 +87,13 @@ def _refuse_other(
     """Raise if a film does not fit its episode. Returns whether its images must be resized."""
     if film.frames != rows:
         raise DatasetError(
-            f"{path}: has {film.frames} frames, and episode {episode} has {rows} rows; every row needs its frame: "
-            "cut what the world model added, or restyle the whole episode"
+            f"{path}: has {film.frames} frames, and episode {episode} has {rows} rows; every row needs one frame: "
+            "cut the frames that the world model added, or restyle the whole episode"
         )
     if abs(film.rate_hz / rate_hz - 1) > RATE_TOLERANCE:
         raise DatasetError(
-            f"{path}: has {film.rate_hz:g} frames a second, and the dataset {rate_hz:g}; a film at another rate shows "
-            f"other moments. If only its clock is wrong, write it again with `ffmpeg -r {rate_hz:g} -i IN OUT.mp4`"
+            f"{path}: has {film.rate_hz:g} frames a second, and the dataset {rate_hz:g}; the rates must be "
+            f"equal. If only the rate in the file is wrong, write it again with `ffmpeg -r {rate_hz:g} -i IN OUT.mp4`"
         )
     height, width = feature.shape[:2]
     if (film.height, film.width) == (height, width):

@@ -27,7 +27,7 @@ from twinloop.dataset.ingest.mapping import MappingConfig
 from twinloop.dataset.ingest.options import IngestOptions
 from twinloop.dataset.ingest.shaping import conversions_of, shaped
 from twinloop.dataset.ingest.source import IngestSource, RawEpisode, Unreadable
-from twinloop.dataset.ingest.survey import TIMING, Camera, Survey, survey, take_of
+from twinloop.dataset.ingest.survey import TIMING, Camera, Survey, recorded_episode, survey
 from twinloop.dataset.layout import SCRATCH
 from twinloop.dataset.people.consent import Consent
 from twinloop.dataset.pictures import PictureFiles, video_file
@@ -113,8 +113,8 @@ class _Job:
 
     def write(self, attempt: int, folder: Path) -> tuple[ShardDraft, Quality]:
         shutil.rmtree(folder, ignore_errors=True)
-        raw, frames, take, screenings = self._look(attempt)
-        quality = judge(take, self.survey.crowd, self.limits)
+        raw, frames, episode, screenings = self._look(attempt)
+        quality = judge(episode, self.survey.statistics, self.limits)
         rows = raw.rows if quality.storable else 0
         features = self.survey.features
         recording = Recording(np.empty(0, np.int64), np.empty(0, np.int64), (), features, self._empty())
@@ -142,8 +142,8 @@ class _Job:
             self._fit(raw, frames)
         except Unreadable as error:
             raw = RawEpisode(attempt, self.source.label(attempt), 0, {})
-            take = take_of(raw, {}, (), self.survey.rate_hz, self.mapping)
-            return raw, {}, _with_complaint(take, error), {}
+            episode = recorded_episode(raw, {}, (), self.survey.rate_hz, self.mapping)
+            return raw, {}, _with_complaint(episode, error), {}
         screenings = {
             name: screen(raw.films[name], camera.look, raw.rows)
             if name in raw.films
@@ -151,11 +151,11 @@ class _Job:
             for name, camera in self.survey.cameras.items()
         }
         films = {name: screening.facts for name, screening in screenings.items()} | self._left_out_films(raw)
-        take = take_of(
+        episode = recorded_episode(
             raw, frames, self.survey.columns, self.survey.rate_hz, self.mapping, films,
             rate_declared=self.survey.rate_declared,
         )  # fmt: skip
-        return raw, frames, take, screenings
+        return raw, frames, episode, screenings
 
     def _left_out_films(self, raw: RawEpisode) -> dict[str, FilmFacts]:
         """Frame counts of videos whose camera is left out: a broken video is reported all the same."""
@@ -234,7 +234,7 @@ class _Job:
             "robot_id": self.name,
             "outcome": outcome,
             "outcome_by": by,
-            "outcome_detail": quality.errors[0].said if quality.errors else "",
+            "outcome_detail": quality.errors[0].message if quality.errors else "",
             "duration_s": took_s if np.isfinite(took_s) and took_s > 0 else raw.rows / self.survey.rate_hz,
             "last_phase": "",
             "failure": "",
@@ -263,8 +263,8 @@ def stored_qualities(dataset: Dataset) -> tuple[Quality, ...]:
     return tuple(Quality.from_json(json.loads(text), where=f"{dataset.path}: quality") for text in texts if text)
 
 
-def _with_complaint(take: RecordedEpisode, error: Unreadable) -> RecordedEpisode:
-    return replace(take, complaints=(error.finding,))
+def _with_complaint(episode: RecordedEpisode, error: Unreadable) -> RecordedEpisode:
+    return replace(episode, complaints=(error.finding,))
 
 
 def _header(source: IngestSource, surveyed: Survey, mapping: MappingConfig, name: str) -> Header:

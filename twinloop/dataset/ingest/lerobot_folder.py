@@ -26,7 +26,14 @@ INFO = "meta/info.json"
 
 @dataclass(frozen=True)
 class Info:
-    """numbers: feature -> its width. looks: picture feature -> what it shows. left_out: feature -> why."""
+    """The content of info.json.
+
+    Attributes:
+        numbers: numeric feature -> its width.
+        names: numeric feature -> names of its elements.
+        looks: image feature -> its format.
+        left_out: feature that is not read -> reason.
+    """
 
     version: str
     rate_hz: float

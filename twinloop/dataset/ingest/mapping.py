@@ -31,8 +31,14 @@ class ColumnMap:
 
 @dataclass(frozen=True)
 class MappingConfig:
-    """episodes: "file", `column:NAME` (a new value, a new episode) or `keys:PATTERN` (an array or entry each).
-    task, outcome, robot: fixed, or "" and read from `..._from`."""
+    """How the columns of a log become features and episodes.
+
+    Attributes:
+        episodes: `file` (one per file), `column:NAME` (one per value of a column) or `keys:PATTERN` (one per matching
+            key).
+        task, outcome: the same for all episodes; "" if they are read from the column or key `..._from`.
+        robot: name of the robot, or "".
+    """
 
     columns: tuple[ColumnMap, ...] = ()
     format: str = ""

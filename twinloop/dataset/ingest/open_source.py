@@ -1,4 +1,4 @@
-"""Which format is it? By what is there, not by what it is called alone."""
+"""Detect the format of a source by its files, and open it."""
 
 from pathlib import Path
 

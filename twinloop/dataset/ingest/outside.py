@@ -44,8 +44,11 @@ def text_inside(root: Path, path: Path, *, most_bytes: int = MOST_TEXT) -> str:
 
 
 def filled(template: str, values: Mapping[str, int | str], *, where: str) -> str:
-    """A path template of info.json with its numbers in place. It comes from outside: nothing but those names, no
-    attribute of them, and no step upwards."""
+    """Fill in a path template of info.json.
+
+    The template is not trusted: only the given names are allowed, without attributes, and the path must stay inside
+    the folder.
+    """
     for _, name, form, conversion in string.Formatter().parse(template):
         if name is None:
             continue

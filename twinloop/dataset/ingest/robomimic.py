@@ -1,7 +1,7 @@
 """robomimic HDF5: data/demo_i with actions, obs/*, states, rewards and dones; masks; env_args.
 
-An HDF5 file may point anywhere: to other files, by links, by external storage, by virtual datasets. Only what lies in
-the file itself is read, and only numbers of a declared, believable size.
+An HDF5 file may refer to other files: by links, external storage and virtual datasets. Only numbers inside the file are
+read, and only up to a maximum size.
 """
 
 import json
@@ -19,7 +19,7 @@ from twinloop.dataset.ingest.source import Outcome, PictureFormat, RawEpisode, U
 from twinloop.errors import DatasetError, UsageError
 
 NAMES = {"actions": "action", "rewards": "next.reward", "dones": "next.done"}
-SKIPPED = ("next_obs",)  # what obs has, a row later
+SKIPPED = ("next_obs",)  # obs, shifted by one row
 DEMO = re.compile(r"demo_\d+")
 MOST_ELEMENTS = 1 << 31
 DEEPEST = 6
@@ -124,7 +124,7 @@ class Robomimic:
         raise DatasetError(f"{self._path}: no demo contains a dataset")
 
     def _datasets(self, group, prefix: str = "", level: int = 0) -> Iterator[tuple[str, Any]]:
-        """name -> dataset of everything below a group that lies in this file."""
+        """Yield (name, dataset) of all datasets below a group. Links to other files are refused."""
         if level > DEEPEST:
             raise DatasetError(f"{self._path}: {group.name} is nested deeper than {DEEPEST} groups")
         for name in group:
@@ -143,7 +143,7 @@ class Robomimic:
                     f"{self._path}: {member.name} is stored in external files; only data inside the file is read"
                 )
             if member.dtype.kind not in "fiub" or member.dtype.itemsize > 8:
-                if not self._layout:  # of the first demo; of a later one it is missing then, which is a verdict
+                if not self._layout:  # noted for the first demo only
                     self._left_out[f"{prefix}{name}"] = f"has type {member.dtype}; only numbers are read"
                 continue
             if not member.shape:
@@ -219,7 +219,7 @@ def _stored_name(name: str) -> str:
 
 
 def _outcome(success: Any, rewards: np.ndarray | None) -> tuple[Outcome, str]:
-    """An attribute says it; or a reward of nothing but 0 and 1, which is the task's success in robomimic."""
+    """(outcome, who determined it), from the attribute `success`, or from a reward of 0 and 1, robomimic's success."""
     if isinstance(success, (bool, np.bool_, int, np.integer)):
         return ("success" if bool(success) else "failure"), "detector"
     if rewards is not None and len(rewards) and set(np.unique(rewards).tolist()) == {0.0, 1.0}:

@@ -1,4 +1,4 @@
-"""IngestSource: recordings from elsewhere, read an episode at a time. A module a format implements it."""
+"""IngestSource: recordings in another format, read one episode at a time. Each format has a module."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Unreadable(DatasetError):
 
 @dataclass(frozen=True)
 class PictureFormat:
-    """What kind of pictures a camera's are, and their size in pixels. names: of the ids of a mask."""
+    """Kind and size of a camera's images. names: names of the ids of a mask."""
 
     kind: PictureKind
     height: int
@@ -40,29 +40,33 @@ class PictureFormat:
 
 
 class Film(Protocol):
-    """Pictures of one camera over one episode."""
+    """The images of one camera in one episode."""
 
     def pictures(self, look: PictureFormat) -> Iterator[np.ndarray]:
-        """(height, width, 3) uint8 in RGB, (height, width) uint16 codes of depth or uint8 ids, in order of time."""
+        """Yield the images in order: (height, width, 3) uint8 RGB, (height, width) uint16 depth codes or uint8 ids."""
         ...
 
     @property
     def rate_hz(self) -> float:
-        """By the file's own clock; 0 where it has none."""
+        """Rate by the file's own clock; 0 if it has none."""
         ...
 
     @property
     def file(self) -> Path | None:
-        """The video it is a part of, where it is one."""
+        """The video file that contains the images, if there is one."""
         ...
 
 
 @dataclass(frozen=True)
 class RawEpisode:
-    """columns: as recorded, (rows,) or (rows, d), of the dtype they were recorded in.
-    time_s: (rows,) float64, as recorded; None where the source has no clock.
-    facts: what is known of the whole episode, for its `condition/...` columns.
-    notes: what was left out while the episode was read, one sentence each.
+    """One episode as recorded.
+
+    Attributes:
+        columns: name -> (rows,) or (rows, d), in the recorded dtype.
+        time_s: (rows,) float64, recorded clock; None if the source has none.
+        outcome_by: who determined the outcome.
+        facts: values of the whole episode, for its `condition/...` columns.
+        notes: one sentence for each part that could not be read.
     """
 
     index: int
@@ -88,8 +92,14 @@ class RawEpisode:
 
 
 class IngestSource(Protocol):
-    """kind: of format. rate_hz: as declared, None where nobody does. robot: as the source calls it.
-    looks: picture name -> what its pictures are. left_out: what is not read, and why.
+    """A source of recorded episodes.
+
+    Attributes:
+        kind: name of the format.
+        rate_hz: declared rate; None if there is none.
+        robot: name of the robot in the source.
+        looks: image feature -> its format.
+        left_out: part that is not read -> reason.
     """
 
     kind: str
@@ -109,7 +119,11 @@ class IngestSource(Protocol):
         ...
 
     def read(self, index: int) -> RawEpisode:
-        """One episode, or Unreadable."""
+        """Read one episode.
+
+        Raises:
+            Unreadable: the episode is damaged.
+        """
         ...
 
     def columns(self) -> tuple[ColumnMap, ...]:

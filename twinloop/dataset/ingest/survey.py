@@ -31,7 +31,7 @@ LARGEST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Camera:
-    """copied: packet by packet; else it is encoded again."""
+    """A camera that is stored. copied: its videos are copied packet by packet; otherwise they are encoded again."""
 
     look: PictureFormat
     copied: bool
@@ -39,12 +39,12 @@ class Camera:
 
 @dataclass(frozen=True)
 class Survey:
-    """What the first reading found.
+    """The result of the first pass.
 
     Attributes:
         rate_declared: whether the user or the source declares `rate_hz`; otherwise it is estimated from the clocks.
-        timed: whether the recorded clock holds more than the rate does.
-        digests: of the numbers of each episode; "" for one that cannot be read.
+        timed: whether the recorded clock is uneven, so that it is stored besides the rate.
+        digests: digest of the numbers of each episode; "" for an unreadable one.
         left_out: part of the source that is not stored -> reason.
         lowest: feature -> smallest recorded values.
     """
@@ -56,7 +56,7 @@ class Survey:
     robot: str
     timed: bool
     cameras: Mapping[str, Camera]
-    crowd: DatasetStatistics
+    statistics: DatasetStatistics
     digests: tuple[str, ...]
     left_out: Mapping[str, str]
     lowest: Mapping[str, np.ndarray]
@@ -86,7 +86,7 @@ def survey(
     for index in range(len(source)):
         raw, frames = _read(source, index, columns, tally, options) or (RawEpisode(index, "", 0, {}), {})
         # The rate is not known yet; the statistics do not use it.
-        summaries.append(EpisodeStatistics.of(take_of(raw, frames, columns, 1.0, mapping)))
+        summaries.append(EpisodeStatistics.of(recorded_episode(raw, frames, columns, 1.0, mapping)))
         on_episode(index + 1)
     if not tally.readable:
         raise DatasetError(f"no episode can be read: {tally.problem or 'the source is empty'}")
@@ -104,14 +104,14 @@ def survey(
         robot=options.robot or mapping.robot or source.robot or "unknown",
         timed=timed,
         cameras=cameras,
-        crowd=DatasetStatistics.of(summaries),
+        statistics=DatasetStatistics.of(summaries),
         digests=tuple(tally.digests),
         left_out={**source.left_out, **left_out},
         lowest=tally.lowest,
     )
 
 
-def take_of(
+def recorded_episode(
     raw: RawEpisode,
     frames: Mapping[str, np.ndarray],
     columns: tuple[ColumnMap, ...],
@@ -187,7 +187,7 @@ def _read(
 
 
 def _unevenness(time_s: np.ndarray | None) -> np.ndarray | None:
-    """The ends of what the clock says against a straight line: enough to know later whether a rate explains it."""
+    """(mean period, largest deviation from even spacing, rows) of a clock; None without a clock."""
     if time_s is None or len(time_s) < 2 or not usable(time_s).all():
         return None if time_s is None or len(time_s) < 2 else np.array([np.nan, np.nan])
     passed = time_s - time_s[0]
@@ -202,7 +202,7 @@ def _differs(clock: np.ndarray | None, rate_hz: float) -> bool:
     if not np.isfinite(clock).all():
         return True
     slope, worst, rows = clock
-    rounding = 4e-7 * rows / rate_hz + 2e-6  # of a clock kept in single precision
+    rounding = 4e-7 * rows / rate_hz + 2e-6  # rounding of a clock in single precision
     return bool(worst > rounding or abs(slope * rate_hz - 1) * rows / rate_hz > rounding)
 
 
@@ -213,7 +213,7 @@ def _cameras(source: IngestSource, tally: _Tally, options: IngestOptions) -> tup
     for name, look in source.looks.items():
         have, copied = tally.filmed[name], name not in tally.uncopied
         missing = tally.readable - have
-        # A few missing videos cost their episodes; many missing videos cost the camera.
+        # If few videos are missing, their episodes are rejected; if many are missing, the camera is left out.
         few = have > missing and missing <= max(1, MAX_MISSING * tally.readable)
         if not have or (options.pictures == "auto" and not few):
             why = f"{missing} of {tally.readable} episodes have no video of it"

@@ -189,7 +189,7 @@ def read_lines(root: Path, path: Path) -> tuple[list[Any], tuple[tuple[int, str]
 
 
 def document_table(value: Any, rows: str, *, where: str) -> Table:
-    """rows: path of the rows in the document, with dots; "" uses the only list of records."""
+    """The table of a parsed JSON document. rows: dotted path of its rows; "" uses the only list of records."""
     facts = _facts(value)
     for part in rows.split(".") if rows else ():
         if not isinstance(value, dict) or part not in value:

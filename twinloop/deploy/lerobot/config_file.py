@@ -137,18 +137,18 @@ def read_lerobot(path: Path) -> LerobotConfig:
     )
 
 
-def told_keys(config: LerobotConfig) -> set[str]:
+def mapped_keys(config: LerobotConfig) -> set[str]:
     """Return all keys of the robot's observation that the file names, without images."""
     joints = {joint.key for joint in config.joints}
-    also = {told.key for joint in config.joints for told in joint.also.values()}
+    also = {feature.key for joint in config.joints for feature in joint.also.values()}
     return joints | also | set(config.ignored)
 
 
-def unmapped(config: LerobotConfig, told: Mapping[str, Any]) -> str | None:
+def unmapped(config: LerobotConfig, available: Mapping[str, Any]) -> str | None:
     """Return the first mismatch between the file and the robot's observation features, or None if they agree."""
-    plain = {key for key, kind in told.items() if not isinstance(kind, tuple)}
-    for key in sorted(told_keys(config) - set(told)):
-        return f"no {key} is told by the robot; {nearest(key, told)}"
-    for key in sorted(plain - told_keys(config)):
-        return f"the robot tells {key}, and no joint has it as its key; add it, or put it under `ignored`"
+    plain = {key for key, kind in available.items() if not isinstance(kind, tuple)}
+    for key in sorted(mapped_keys(config) - set(available)):
+        return f"the robot has no observation {key}; {nearest(key, available)}"
+    for key in sorted(plain - mapped_keys(config)):
+        return f"no joint has the key of the observation {key}; add a joint with this key, or list it under `ignored`"
     return None

@@ -70,7 +70,7 @@ class CellCameras:
         model = self._build.model
         frames = {}
         for body in range(model.nbody):
-            geoms = [geom for geom in range(model.ngeom) if model.geom_bodyid[geom] == body and _shown(model, geom)]
+            geoms = [geom for geom in range(model.ngeom) if model.geom_bodyid[geom] == body and _is_drawn(model, geom)]
             absent = model.body_mocapid[body] >= 0 and body not in self._build.placed
             if not geoms or absent:
                 continue
@@ -174,7 +174,7 @@ def _look(rng: np.random.Generator, brightness: float) -> RenderEngineVtkParams:
     return params
 
 
-def _shown(model: mujoco.MjModel, geom: int) -> bool:
+def _is_drawn(model: mujoco.MjModel, geom: int) -> bool:
     plane = model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE.value
     return not plane and model.geom_group[geom] <= SHOWN_GROUPS and _colour(model, geom)[3] > 0
 

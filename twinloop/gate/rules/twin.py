@@ -32,8 +32,8 @@ def rules(case: Case) -> tuple[Rule, ...]:
 
 
 def believed(case: Case) -> Measured:
-    if case.troubles:
-        return Measured(False, "; ".join(case.troubles))
+    if case.problems:
+        return Measured(False, "; ".join(case.problems))
     count = len(case.evaluations) + len(case.rivals) + len(case.runlogs)
     return Measured(True, f"{count} evidence {'file' if count == 1 else 'files'} unchanged")
 

@@ -45,13 +45,13 @@ class MixedReplayBuffer(ReplayBuffer):
     def sample(self, batch_size: int, env: Any = None) -> ReplayBufferSamples:
         if self.demonstrations is None:
             return super().sample(batch_size, env)
-        shown = round(batch_size * self.share)
-        parts = (super().sample(batch_size - shown, env), self.demonstrations.sample(shown, env))
-        together = [
+        demonstrated = round(batch_size * self.share)
+        parts = (super().sample(batch_size - demonstrated, env), self.demonstrations.sample(demonstrated, env))
+        joined = [
             None if first is None or second is None else torch.cat([first, second])
             for first, second in zip(*parts, strict=True)
         ]
-        return ReplayBufferSamples(*together)  # pyright: ignore[reportArgumentType]
+        return ReplayBufferSamples(*joined)  # pyright: ignore[reportArgumentType]
 
 
 class NormalisedInputs(BaseFeaturesExtractor):
@@ -178,7 +178,7 @@ class SacTraining:
         sac.train(gradient_steps=self.config.epochs, batch_size=BATCH)
         values = sac.logger.name_to_value
         names = {"train/actor_loss": "loss/actor", "train/critic_loss": "loss/critic", "train/ent_coef": "temperature"}
-        return {shown: float(values[name]) for name, shown in names.items() if name in values}
+        return {label: float(values[name]) for name, label in names.items() if name in values}
 
     def _parts(self) -> dict[str, nn.Module]:
         sac = self._sac
