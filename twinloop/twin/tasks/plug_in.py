@@ -66,7 +66,8 @@ def _program(scale: float, stalls_s: float = 0.0) -> tuple[Phase, ...]:
         *lift("plug", by_m=0.1),
         *carry("plug", to="socket.rim", height_m=0.05, aligned=True, turns=2, tolerance_m=0.01),
         *insert("plug", "plug.tip", "socket.rim", depth_m=depth_m + 0.006, turns=2, stalls_s=stalls_s,
-                words="plug in the {plug}", done=deep_in("plug.tip", "socket.rim", by_m=depth_m + 0.002, within_m=0.005)),
+                words="plug in the {plug}",
+                done=deep_in("plug.tip", "socket.rim", by_m=depth_m + 0.002, within_m=0.005)),
     )  # fmt: skip
 
 
