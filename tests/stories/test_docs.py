@@ -285,8 +285,15 @@ def test_the_curation_figures_of_the_readme_equal_the_results():
     assert f"AUROC {curation['auroc_unknown']:.2f}" in text
 
 
-def _managed(each: dict) -> str:
-    return f"{each['robot']['successes']} of {each['robot']['trials']}"
+def test_the_wheels_figure_of_the_readme_equals_the_results():
+    tuned = json.loads((ROOT / "benchmarks" / "results" / "wheels.json").read_text())["tuned"]
+    assert tuned["collisions"]["rate"] == 0
+    message = f"in {tuned['success']['rate']:.1%} of {tuned['episodes']} unseen rooms with people, without a collision"
+    assert message.replace("%", " %") in " ".join(README.split())
+
+
+def _managed(round_result: dict) -> str:
+    return f"{round_result['robot']['successes']} of {round_result['robot']['trials']}"
 
 
 def test_no_placeholder_is_left_in_the_docs():
