@@ -30,7 +30,7 @@ SLOW_MODULES = (
     "cli/test_gallery.py", "cli/test_view.py", "curate/discriminator/test_curator.py",
     "curate/discriminator/test_real_recordings.py", "curate/quality/test_checks.py", "curate/test_failure.py",
     "dashboard/test_report.py", "dataset/ingest/test_ingest.py", "dataset/ingest/test_logs.py",
-    "dataset/remote/test_full_store.py", "dataset/test_merge_videos.py", "dataset/test_verify.py",
+    "dataset/remote/test_full_store.py", "dataset/test_curator_verdicts.py", "dataset/test_merge_videos.py", "dataset/test_verify.py",
     "dataset/test_worth.py", "deploy/test_effects.py", "deploy/test_imperfection.py", "diagnose/test_compare.py",
     "diagnose/test_diagnosis.py", "diagnose/test_emulator.py", "diagnose/test_findings.py",
     "diagnose/test_pictures.py", "gate/test_evaluate.py", "gate/test_monitor.py", "gate/test_rules_of_the_robot.py",

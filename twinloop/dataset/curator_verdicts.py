@@ -16,8 +16,8 @@ def judge_with_curator(
 ) -> tuple[Verdicts, dict[str, list[str]]]:
     """Add the curator's verdict on episodes that the checks accept, and a column with its reasons in words.
 
-    Images are not read, because they are rendered after the verdict. Copies are not looked for, because the verdict on
-    an episode must not depend on others.
+    A curator that was trained on images judges those of the same cameras too. They are rendered for it, and again when
+    the episode is stored. Copies are not looked for, because the verdict on an episode must not depend on others.
     """
     if curator is None:
         return verdicts, {}
@@ -26,8 +26,9 @@ def judge_with_curator(
     reasons = list(verdicts.reasons)
     if accepted.any():
         episodes = trajectories_of(
-            recording.take(accepted), (twin.robot.name, twin.control_hz), success[accepted], twin.task.name
-        )
+            recording.take(accepted), (twin.robot.name, twin.control_hz), success[accepted], twin.task.name,
+            cameras=tuple(curator.model.images),
+        )  # fmt: skip
         result = curator.score(episodes, duplicates=False)
         for place, row in enumerate(np.flatnonzero(accepted)):
             scores[row], words[row] = result.values[place], result.reasons[place]

@@ -1,6 +1,6 @@
 """Read the stored episodes of a dataset as Trajectories, for curators."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -62,13 +62,26 @@ def read_trajectories(dataset: Dataset, *, images: bool = False) -> Iterator[Tra
         )  # fmt: skip
 
 
-def trajectories_of(recording: Recording, header_of: tuple[str, float], success: np.ndarray, task: str) -> Trajectories:
-    """The trajectories of a recording that is not stored yet, without images. header_of: (robot, frames per second)."""
+def trajectories_of(
+    recording: Recording,
+    header_of: tuple[str, float],
+    success: np.ndarray,
+    task: str,
+    *,
+    cameras: Collection[str] = (),
+) -> Trajectories:
+    """The trajectories of a recording that is not stored yet.
+
+    Args:
+        header_of: (robot, frames per second).
+        cameras: features whose images are rendered and compared, if the recording has them.
+    """
+    filmed = tuple(feature.name for feature in recording.features if feature.name in cameras)
     elements = {feature.name: _names(feature) for feature in recording.features if is_signal(feature)}
     count = recording.total_frames
     kept = recording.lengths > 0
     return Trajectories(
-        schema=TrajectorySchema(header_of[0], float(header_of[1]), elements),
+        schema=TrajectorySchema(header_of[0], float(header_of[1]), elements, filmed),
         attempts=recording.attempts[kept],
         lengths=recording.lengths[kept],
         signals={name: recording.frames[name].reshape(count, -1).astype(np.float64) for name in elements},
@@ -79,7 +92,18 @@ def trajectories_of(recording: Recording, header_of: tuple[str, float], success:
             for name in LABELS
             if name in recording.frames
         },
+        images=_rendered_thumbnails(recording, filmed, np.flatnonzero(kept)) if filmed else {},
     )
+
+
+def _rendered_thumbnails(recording: Recording, cameras: tuple[str, ...], rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Camera -> thumbnails of all frames of these episodes. One episode is in memory at a time."""
+    assert recording.pictures is not None
+    parts: dict[str, list[np.ndarray]] = {camera: [] for camera in cameras}
+    for images in recording.pictures(rows):
+        for camera in cameras:
+            parts[camera].append(thumbnails(images[camera]))
+    return {camera: np.concatenate(small) for camera, small in parts.items()}
 
 
 def _thumbnails(dataset: Dataset, camera: str, attempts: pa.Table, stored: np.ndarray) -> np.ndarray:
