@@ -22,6 +22,12 @@ def benchmarks_page(measurements: ModuleType, timesteps: ModuleType) -> str:
     return _filled(page, measurements.tables(*results) | timesteps.tables(_results("timestep")))
 
 
+def public_robots(tables: ModuleType) -> str:
+    """The part of the page of robots on public models."""
+    measured = (RESULTS / "public_robots.json").exists()
+    return tables.public_robots(_results("public_robots") if measured else None)
+
+
 def rehearsal_page(truths: str, keys: str, effects: str) -> str:
     """The page of rehearsal cells. The arguments are its tables from the code."""
     return _filled(

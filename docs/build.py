@@ -31,7 +31,7 @@ PAGES = {
     **{f"schema/{name}.json": partial(reference.schema_page, schema) for name, schema in SCHEMAS.items()},
     "config.md": reference.config_page,
     "dataset.md": reference.dataset_page,
-    "robots.md": reference.robots_page,
+    "robots.md": lambda: reference.robots_page(benchmarks.public_robots(module("public_robots"))),
     "hardware.md": reference.hardware_page,
     "extending.md": reference.extending_page,
     "ingesting.md": lambda: reference.keys_page("ingesting", MappingFile),

@@ -150,7 +150,7 @@ def keys_page(name: str, record: type) -> str:
     return (DOCS / f"{name}.md.in").read_text(encoding="utf-8").replace("{KEYS}", keys_table(record))
 
 
-def robots_page() -> str:
+def robots_page(public_robots: str) -> str:
     lines = ["| robot | axes | reach | payload | gripper opening | source |", "|---|---|---|---|---|---|"]
     for robot in robots().values():
         summary = summary_of(robot)
@@ -161,7 +161,7 @@ def robots_page() -> str:
         )
     page = (DOCS / "robots.md.in").read_text(encoding="utf-8")
     page = page.replace("{TABLE}", "\n".join(lines)).replace("{GRIPPERS}", ", ".join(f"`{name}`" for name in GRIPPERS))
-    return page.replace("{KEYS}", keys_table(MjcfRobot))
+    return page.replace("{KEYS}", keys_table(MjcfRobot)).replace("{PUBLIC}", public_robots)
 
 
 def terms_table() -> str:

@@ -20,17 +20,19 @@ FINGERS = """
 MIMIC = '<mimic joint="left_finger" multiplier="1" offset="0"/>'
 
 
-def urdf_arm(*, fingers: bool, mesh: str = "", scale: str = "1 1 1", effort: bool = True) -> str:
+def urdf_arm(*, fingers: bool, mesh: str = "", scale: str = "1 1 1", effort: bool = True, length: float = 1.0) -> str:
     """A URDF of the arm.
 
     Args:
         mesh: path of a mesh for the collision shape of the forearm.
         effort: whether joints have effort and velocity limits.
+        length: of the links, as a share of the UR5e's.
     """
     parts = ['<robot name="arm">', f'<link name="base"><collision>{BOX}</collision></link>']
     parent = "base"
     for link in LINKS:
-        (low, high), (x, y, z), com = link.range_rad, link.offset_m, link.com_m
+        (low, high), com = link.range_rad, [length * number for number in link.com_m]
+        x, y, z = (length * number for number in link.offset_m)
         turn = np.pi if parent == "base" else 0.0
         shape = (
             f'<geometry><mesh filename="{mesh}" scale="{scale}"/></geometry>'

@@ -35,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of a ROS package, for package:// paths",
     )
     parser.add_argument(
+        "--skip-missing-meshes",
+        action="store_true",
+        help="leave out shapes of a URDF whose mesh file or package is not there",
+    )
+    parser.add_argument(
         "--arm", default="", metavar="BODY", help="first body of the arm, for a model with several arms"
     )
     parser.add_argument(
@@ -44,12 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     packages = dict(_package(word) for word in args.package)
-    source = ModelSource(args.file, args.root, packages)
+    source = ModelSource(args.file, args.root, packages, args.skip_missing_meshes)
+    if args.skip_missing_meshes and not source.is_urdf:
+        raise UsageError(f"--skip-missing-meshes is for URDF files; {args.file} is an MJCF file")
     written: dict[str, Any] = {"urdf" if source.is_urdf else "mjcf": str(args.file)}
     if args.root:
         written["root"] = str(args.root)
     if packages:
         written["packages"] = {name: str(folder) for name, folder in packages.items()}
+    if args.skip_missing_meshes:
+        written["skip_missing_meshes"] = True
     proposal = propose(source, arm=args.arm, gripper=args.gripper, written=written)
     console.print(_text(args.file, proposal), markup=False, highlight=False, soft_wrap=True)
     return {

@@ -82,15 +82,18 @@ class ShippedGripper:
     Attributes:
         hand: the body that carries it.
         tool_site: the site between its finger tips.
+        closed_tips_m: where the tips of the closed fingers are, in the tool's frame. Fingers on a linkage reach farther
+            when they are closed.
     """
 
     add: Callable[[mujoco.MjSpec, mujoco.MjsBody], None]
     record: Gripper
+    closed_tips_m: tuple[float, float, float]
     hand: str = "hand"
     tool_site: str = "tool"
 
 
 GRIPPERS = {
-    "robotiq_2f85": ShippedGripper(add_robotiq_2f85, ROBOTIQ_2F85.record),
-    "xarm_gripper": ShippedGripper(add_xarm_gripper, XARM_GRIPPER.record),
+    "robotiq_2f85": ShippedGripper(add_robotiq_2f85, ROBOTIQ_2F85.record, (0.0, 0.0, 0.013)),
+    "xarm_gripper": ShippedGripper(add_xarm_gripper, XARM_GRIPPER.record, (0.0, 0.0, 0.01)),
 }

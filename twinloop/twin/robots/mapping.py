@@ -7,6 +7,7 @@ from twinloop.config.compound import OneOf
 from twinloop.config.fields import number, numbers, of_kind, text, texts
 from twinloop.config.kinds import Text
 from twinloop.config.record import Nested
+from twinloop.twin.area import Area
 from twinloop.twin.robots.grippers import GRIPPERS
 
 DEFAULT_SITE = "tool"
@@ -29,6 +30,26 @@ class ToolFrame:
         None, low=-1, high=1, count=4, help="rotation in the body's frame, w first: z out of the hand, fingers along y",
         otherwise="y along the line between the fingers, z towards the offset",
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WorkArea:
+    """A ring around the base in which tasks place things, for an arm that does not reach the usual places."""
+
+    centre_m: tuple[float, float] = numbers(
+        low=-2, high=2, count=2, unit="m", help="middle of the ring on the table, usually the axis of the first joint"
+    )
+    nearest_m: float = number(low=0.01, high=5, unit="m", help="smallest distance at which the tool works")
+    farthest_m: float = number(low=0.01, high=5, unit="m", help="largest distance at which the tool works")
+    width: float = number(1.0, low=0.05, high=5, help="distances across, as a share of those that tasks give")
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        if self.nearest_m >= self.farthest_m:
+            yield "farthest_m", f"is {self.farthest_m:g}; more than nearest_m, {self.nearest_m:g}, was expected"
+
+    @property
+    def area(self) -> Area:
+        return Area(self.centre_m, self.nearest_m, self.farthest_m, self.width)
 
 
 def frame_kind(help: str) -> OneOf:

@@ -132,15 +132,20 @@ def reach_m(model: mujoco.MjModel, arm_joints: list[int], site: int) -> float:
     return farthest
 
 
+def torque_limits_nm(model: mujoco.MjModel, arm_joints: list[int], actuators: list[int]) -> np.ndarray:
+    """(joints,) the limit of the drive or of the joint, whichever is smaller; infinite without one."""
+    of_drive = np.where(model.actuator_forcelimited[actuators], model.actuator_forcerange[actuators, 1], np.inf)
+    of_joint = np.where(model.jnt_actfrclimited[arm_joints], model.jnt_actfrcrange[arm_joints, 1], np.inf)
+    return np.minimum(of_drive, of_joint)
+
+
 def velocity_limits_rad_s(model: mujoco.MjModel, arm_joints: list[int], actuators: list[int]) -> tuple[float, ...]:
     """The no-load speed of each drive: the speed at which the joint's damping takes all of its torque.
 
     MJCF has no velocity limit. A model whose damping represents the back-EMF of a motor implies this one. A speed above
     `MAX_VELOCITY_RAD_S` means that the damping does not; then the limit is `USUAL_VELOCITY_RAD_S`.
     """
-    limited = model.actuator_forcelimited[actuators].astype(bool)
-    torque = np.where(limited, model.actuator_forcerange[actuators, 1], np.inf)
     damping = model.dof_damping[model.jnt_dofadr[arm_joints]]
     with np.errstate(divide="ignore"):
-        speeds = torque / damping
+        speeds = torque_limits_nm(model, arm_joints, actuators) / damping
     return tuple(float(speed) for speed in np.where(speeds <= MAX_VELOCITY_RAD_S, speeds, USUAL_VELOCITY_RAD_S))

@@ -17,7 +17,7 @@ from twinloop.twin.robot import Robot
 from twinloop.twin.robots import measure
 from twinloop.twin.robots.gripper_servo import SERVO
 from twinloop.twin.robots.grippers import GRIPPERS
-from twinloop.twin.robots.mapping import DEFAULT_SITE, GripperMapping, ToolFrame, frame_kind
+from twinloop.twin.robots.mapping import DEFAULT_SITE, GripperMapping, ToolFrame, WorkArea, frame_kind
 from twinloop.twin.robots.model_source import ModelSource, digest_of
 from twinloop.twin.robots.prepare import Preparation
 from twinloop.twin.robots.user_gripper import UserGripper, named
@@ -47,12 +47,20 @@ class MjcfRobot:
         None, low=0.002, high=1, unit="m", help="things of tasks are made so small that they fit between the fingers",
         otherwise="things have the sizes that tasks give",
     )  # fmt: skip
+    closed_tips_m: tuple[float, float, float] | None = numbers(
+        None, low=-0.5, high=0.5, count=3, unit="m",
+        help="where the tips of the closed fingers are in the tool's frame; beside it for a gripper with one fixed jaw",
+        otherwise="at the tool's frame; an attached gripper has its own",
+    )  # fmt: skip
     mount_m: tuple[float, float, float] = numbers(
         (0.0, 0.0, 0.0), low=-2, high=2, count=3, unit="m",
         help="where the base stands; objects lie about 0.5 m in front of the origin",
     )  # fmt: skip
     mount_yaw_deg: float = number(
         0.0, low=-360, high=360, unit="deg", help="rotation of the base about the vertical axis"
+    )
+    area: WorkArea | None = nested(
+        WorkArea, optional=True, help="where tasks place things, for an arm that does not reach the usual places"
     )
     urdf: str = text("", help="the model file (URDF), relative to the config file", otherwise="`mjcf`")
     root: str = text(
@@ -63,6 +71,7 @@ class MjcfRobot:
         Text(help="the package's folder"), what="package",
         help="folders of ROS packages by name, relative to the config file, for package:// paths",
     )  # fmt: skip
+    skip_missing_meshes: bool = flag(False, help="leave out shapes of a URDF whose mesh file or package is not there")
     torque_limits_nm: tuple[float, ...] | None = numbers(
         None, low=1e-3, high=1e5, unit="N·m", help="torque limit of each arm joint", otherwise="those of the model"
     )
@@ -107,7 +116,8 @@ class MjcfRobot:
     @cached_property
     def source(self) -> ModelSource:
         packages = {name: self.folder / place for name, place in self.packages.items()}
-        return ModelSource(self.path, self.folder / self.root if self.root else None, packages)
+        root = self.folder / self.root if self.root else None
+        return ModelSource(self.path, root, packages, self.skip_missing_meshes)
 
     def to_json(self) -> dict[str, Any]:
         """The mapping as it is written in a config file, independent of the file's folder."""
@@ -131,11 +141,12 @@ class MjcfRobot:
         joints = [named(self.path, model, "joint", name) for name in self.arm_joints]
         site = named(self.path, model, "site", self.preparation.tool_site)
         actuators = [self._actuator_of(model, joint) for joint in joints]
-        limited = model.actuator_forcelimited[actuators].astype(bool)
-        torques = np.where(limited, model.actuator_forcerange[actuators, 1], np.inf)
+        torques = measure.torque_limits_nm(model, joints, actuators)
         if self.gripper.attach:
             gripper = GRIPPERS[self.gripper.attach].record
+            tips_m = GRIPPERS[self.gripper.attach].closed_tips_m
         else:
+            tips_m = (0.0, 0.0, 0.0)
             gripper = UserGripper(self.path, self.driven_gripper, self.home).record(model, joints, site)
         digest = digest_of(files)
         return Robot(
@@ -150,7 +161,9 @@ class MjcfRobot:
             torque_limits_nm=tuple(map(float, torques)),
             reach_m=self.reach_m or measure.reach_m(model, joints, site),
             widest_grip_m=self.widest_grip_m,
+            closed_tips_m=tips_m if self.closed_tips_m is None else self.closed_tips_m,
             mount_m=self.mount_m,
+            area=None if self.area is None else self.area.area,
             source=self.path.name,
             model_digest=digest,
             mapping=self,

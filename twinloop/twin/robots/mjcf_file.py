@@ -7,6 +7,7 @@ small inputs that allocate much memory: the sizes of repeats, grids, textures an
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.parsers import expat
@@ -39,8 +40,9 @@ def checked_files(path: Path, *, root: Path | None = None) -> list[Path]:
         root: folder that all files must lie in; default: the model's folder.
     """
     root = (root or path.parent).resolve()
+    allowed = _Allowed(path.parent.resolve(), root)
     trees: dict[Path, ElementTree.Element] = {}
-    _collect(path, root, trees, depth=0)
+    _collect(path, allowed, trees, depth=0)
     total = sum(_expanded(tree) for tree in trees.values())
     if total > MOST_ELEMENTS:
         raise ModelError(f"{path}: {total:,} elements, repeats counted; a model may have {MOST_ELEMENTS:,} at most")
@@ -50,7 +52,7 @@ def checked_files(path: Path, *, root: Path | None = None) -> list[Path]:
         for element in tree.iter():
             _refuse_large(file, element)
             files += [
-                _inside(file, root, name, element.tag, folders)
+                allowed.file(file, name, element.tag, folders)
                 for name in _named_files(element)
                 if element.tag not in ("include", "model")
             ]
@@ -62,7 +64,7 @@ def checked_files(path: Path, *, root: Path | None = None) -> list[Path]:
     return files
 
 
-def _collect(path: Path, root: Path, trees: dict[Path, ElementTree.Element], *, depth: int) -> None:
+def _collect(path: Path, allowed: "_Allowed", trees: dict[Path, ElementTree.Element], *, depth: int) -> None:
     """Add the parsed trees of the model and of all files that it includes or attaches to `trees`."""
     if depth > DEEPEST:
         raise ModelError(f"{path}: includes files more than {DEEPEST} deep")
@@ -74,7 +76,7 @@ def _collect(path: Path, root: Path, trees: dict[Path, ElementTree.Element], *, 
             raise ModelError(f"{path}: <{element.tag}> loads code into the engine and is not allowed")
         if element.tag in ("include", "model"):
             for name in _named_files(element):
-                _collect(_inside(path, root, name, element.tag, {}), root, trees, depth=depth + 1)
+                _collect(allowed.file(path, name, element.tag, {}), allowed, trees, depth=depth + 1)
 
 
 def _named_files(element: ElementTree.Element) -> Iterator[str]:
@@ -91,20 +93,37 @@ def _folders(trees: dict[Path, ElementTree.Element]) -> dict[str, set[str]]:
     return folders
 
 
-def _inside(file: Path, root: Path, name: str, tag: str, folders: dict[str, set[str]]) -> Path:
-    """The file with this name. Every place where the engine may look for it must be inside the model's folder."""
-    kind = {"mesh": "meshdir", "texture": "texturedir"}.get(tag, "assetdir")
-    places = folders.get(kind, {""}) | folders.get("assetdir", {""})
-    try:
-        targets = [(base / place / name).resolve() for place in sorted(places) for base in (file.parent, root)]
-    except (ValueError, RuntimeError, OSError) as error:  # a zero byte, links in a circle, a name too long
-        raise ModelError(f"{file}: <{tag}> names {name!r:.80}, which is no path ({error})") from None
-    if not all(target.is_relative_to(root) for target in targets):
-        raise ModelError(f"{file}: <{tag}> names {name!r}, which is outside its folder {root}")
-    for target in targets:
-        if target.is_file():
-            return target
-    raise ModelError(f"{file}: <{tag}> names {name!r:.80}, but there is no such file in {root}")
+@dataclass(frozen=True)
+class _Allowed:
+    """Where the files of a model may be.
+
+    Attributes:
+        folder: that of the model, from which the engine resolves paths.
+        root: folder that all files must lie in.
+    """
+
+    folder: Path
+    root: Path
+
+    def file(self, file: Path, name: str, tag: str, folders: dict[str, set[str]]) -> Path:
+        """The file with this name. Every place where the engine may look for it must be inside the root."""
+        kind = {"mesh": "meshdir", "texture": "texturedir"}.get(tag, "assetdir")
+        places = folders.get(kind, {""}) | folders.get("assetdir", {""})
+        try:
+            targets = [
+                (base / place / name).resolve() for place in sorted(places) for base in (file.parent, self.folder)
+            ]
+        except (ValueError, RuntimeError, OSError) as error:  # a zero byte, links in a circle, a name too long
+            raise ModelError(f"{file}: <{tag}> names {name!r:.80}, which is no path ({error})") from None
+        if not all(target.is_relative_to(self.root) for target in targets):
+            raise ModelError(
+                f"{file}: <{tag}> names {name!r:.120}, which is outside its folder {self.root}. Name the folder that "
+                "holds the model and its files: `root` in the config, --root DIR in inspect-robot"
+            )
+        for target in targets:
+            if target.is_file():
+                return target
+        raise ModelError(f"{file}: <{tag}> names {name!r:.80}, but there is no such file in {self.root}. Put it there")
 
 
 def _expanded(element: ElementTree.Element) -> int:

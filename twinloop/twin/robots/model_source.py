@@ -22,11 +22,13 @@ class ModelSource:
     Attributes:
         root: folder that the model and its assets lie in; None: the model's folder.
         packages: folders of ROS packages by name, for `package://` paths in a URDF.
+        skip_missing_meshes: leave out shapes of a URDF whose mesh is not there.
     """
 
     path: Path
     root: Path | None = None
     packages: Mapping[str, Path] = field(default_factory=dict)
+    skip_missing_meshes: bool = False
 
     @property
     def is_urdf(self) -> bool:
@@ -34,7 +36,10 @@ class ModelSource:
 
     @cached_property
     def urdf(self) -> UrdfModel:
-        return read_urdf(self.path, root=self.root or self.path.parent, packages=self.packages)
+        return read_urdf(
+            self.path, root=self.root or self.path.parent, packages=self.packages,
+            skip_missing_meshes=self.skip_missing_meshes,
+        )  # fmt: skip
 
     def check(self) -> list[Path]:
         """Check the file, compile it in a separate process, and return it and all files that it names."""

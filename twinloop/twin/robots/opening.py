@@ -44,15 +44,15 @@ def between_fingers_m(
     pads = measure.pads(model, fingers, tool, data)
     if len(pads) != 2:
         return None
-    sides = [_distance_m(model, data, fingers, tool, sign * closing) for sign in (1, -1)]
+    sides = [distance_m(model, data, fingers, tool, sign * closing) for sign in (1, -1)]
     if max(sides) < 0:
         return float(mujoco.mj_geomDistance(model, data, *pads, measure.FARTHEST_M, None))
     # A jaw that swings aside leaves at least as much room as the other one.
     return sum(side if side >= 0 else max(sides) for side in sides)
 
 
-def _distance_m(
-    model: mujoco.MjModel, data: mujoco.MjData, fingers: tuple[int, int], start: np.ndarray, way: np.ndarray
+def distance_m(
+    model: mujoco.MjModel, data: mujoco.MjData, fingers: tuple[int, ...], start: np.ndarray, way: np.ndarray
 ) -> float:
     """Distance from a point to the next finger along a direction; -1 if there is none."""
     hits = []

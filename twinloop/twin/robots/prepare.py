@@ -20,6 +20,7 @@ from twinloop.twin.robots.servos import (
     gains_for,
     gains_of,
     put_servo,
+    resolve_damping_ratios,
     torque_limit_nm,
 )
 
@@ -53,6 +54,7 @@ class Preparation:
     def spec(self) -> mujoco.MjSpec:
         spec = self.source.spec()
         strip_scene(spec)
+        resolve_damping_ratios(spec)
         self._remove(spec)
         self._fix(spec)
         self._turn(spec)

@@ -102,6 +102,16 @@ def put_servo(spec: mujoco.MjSpec, joint: str, gains: ServoGains) -> str:
     return name
 
 
+def resolve_damping_ratios(spec: mujoco.MjSpec) -> None:
+    """Write the damping of servos that the file gives as a ratio; the engine knows it after compiling."""
+    servos = [actuator for actuator in spec.actuators if actuator.biasprm[1] < 0 < actuator.biasprm[2]]
+    if not servos:
+        return
+    model = spec.copy().compile()
+    for actuator in servos:
+        actuator.biasprm[2] = model.actuator(actuator.name).biasprm[2]
+
+
 def compensate_gravity(spec: mujoco.MjSpec) -> None:
     for body in spec.bodies:
         if body.name != "world":

@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from twinloop.twin.robot import Robot
-from twinloop.twin.robots.grippers import ROBOTIQ_2F85, add_robotiq_2f85
+from twinloop.twin.robots.grippers import GRIPPERS, ROBOTIQ_2F85, add_robotiq_2f85
 from twinloop.twin.robots.links import SHOWN, Capsule, Link, add_arm
 
 GREY, BLUE, DARK = (0.78, 0.79, 0.8, 1.0), (0.45, 0.65, 0.8, 1.0), (0.2, 0.21, 0.22, 1.0)
@@ -75,7 +75,7 @@ UR5E_2F85 = Robot(
     arm_joints=tuple(link.joint for link in LINKS),
     arm_actuators=tuple(link.joint for link in LINKS),
     gripper=ROBOTIQ_2F85.record,
-    closed_tips_m=(0.0, 0.0, 0.013),  # fingers on a linkage reach farther when they are closed
+    closed_tips_m=GRIPPERS["robotiq_2f85"].closed_tips_m,
     tool_site="tool",
     home_rad=(-0.2814, -1.6408, 1.567, -1.497, -1.5708, 1.2894),
     velocity_limits_rad_s=tuple(link.velocity_rad_s for link in LINKS),

@@ -21,6 +21,11 @@ PACKAGE = "package://"
 FILE = "file://"
 MOST_NAMED = 5
 MOVING = ("revolute", "continuous", "prismatic")
+WITHOUT_MESHES = "To leave their shapes out: `skip_missing_meshes: true`, --skip-missing-meshes"
+
+
+class UnknownPackageError(ModelError):
+    """A `package://` path names a package whose folder is not known."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +54,13 @@ class UrdfModel:
         return spec
 
 
-def read_urdf(path: Path, *, root: Path, packages: Mapping[str, Path]) -> UrdfModel:
+def read_urdf(path: Path, *, root: Path, packages: Mapping[str, Path], skip_missing_meshes: bool = False) -> UrdfModel:
     """Check a URDF and resolve its meshes.
 
     Args:
         root: folder that relative mesh paths must stay in.
         packages: folders of ROS packages by name.
+        skip_missing_meshes: leave out shapes whose mesh file or package is not there.
 
     Raises:
         ModelError: names the file, the element and the remedy.
@@ -64,6 +70,8 @@ def read_urdf(path: Path, *, root: Path, packages: Mapping[str, Path]) -> UrdfMo
     notes: list[str] = []
     assets: dict[str, bytes] = {}
     _drop_empty_shapes(tree, notes)
+    if skip_missing_meshes:
+        _drop_missing_meshes(tree, _Folders(path, root.resolve(), packages), notes)
     files = _resolve_meshes(path, tree, _Folders(path, root.resolve(), packages), notes, assets)
     size = sum(file.stat().st_size for file in set(files))
     if size > MOST_ASSET_BYTES:
@@ -138,9 +146,9 @@ class _Folders:
             if mesh.is_relative_to(folder) and mesh.is_file():
                 return folder
         given = f" (given: {', '.join(sorted(self.packages))})" if self.packages else ""
-        raise ModelError(
+        raise UnknownPackageError(
             f"{self.path}: {element}: package {name!r:.60} is not known{given}. Name its folder: "
-            f"`packages: {{{name}: DIR}}` in the config, --package {name}=DIR in inspect-robot"
+            f"`packages: {{{name}: DIR}}` in the config, --package {name}=DIR in inspect-robot. {WITHOUT_MESHES}"
         )
 
 
@@ -187,9 +195,30 @@ def _resolve_meshes(
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         raise ModelError(
             f"{path}: {len(missing)} mesh files are missing: {'; '.join(missing[:MOST_NAMED])}{more}. Put them there, "
-            "or name the folder of the package (`packages`, --package NAME=DIR)"
+            f"or name the folder of the package (`packages`, --package NAME=DIR). {WITHOUT_MESHES}"
         )
     return files
+
+
+def _drop_missing_meshes(tree: ElementTree.Element, folders: _Folders, notes: list[str]) -> None:
+    """Leave out shapes whose mesh or package is not there."""
+    missing = []
+    for link in tree.findall("link"):
+        for shape in (*link.findall("visual"), *link.findall("collision")):
+            mesh = shape.find("geometry/mesh")
+            if mesh is None:
+                continue
+            name, element = mesh.get("filename", ""), f"<{shape.tag}> of link {link.get('name', '')!r}"
+            try:
+                there = folders.resolve(name, element).is_file()
+            except UnknownPackageError:
+                there = False
+            if not there:
+                link.remove(shape)
+                missing.append(f"{name.rpartition('/')[2]!r:.60} ({element})")
+    if missing:
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        notes.append(f"{len(missing)} meshes are missing and left out: {', '.join(missing[:MOST_NAMED])}{more}")
 
 
 def _drop_empty_shapes(tree: ElementTree.Element, notes: list[str]) -> None:

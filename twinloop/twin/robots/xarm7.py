@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from twinloop.twin.robot import Robot
-from twinloop.twin.robots.grippers import XARM_GRIPPER, add_xarm_gripper
+from twinloop.twin.robots.grippers import GRIPPERS, XARM_GRIPPER, add_xarm_gripper
 from twinloop.twin.robots.links import SHOWN, Capsule, Link, add_arm
 
 WHITE, GREY, DARK = (0.92, 0.92, 0.93, 1.0), (0.6, 0.61, 0.63, 1.0), (0.2, 0.21, 0.22, 1.0)
@@ -88,7 +88,7 @@ XARM7 = Robot(
     arm_joints=tuple(link.joint for link in LINKS),
     arm_actuators=tuple(link.joint for link in LINKS),
     gripper=XARM_GRIPPER.record,
-    closed_tips_m=(0.0, 0.0, 0.01),  # fingers on a linkage reach farther when they are closed
+    closed_tips_m=GRIPPERS["xarm_gripper"].closed_tips_m,
     tool_site="tool",
     home_rad=(0.0, -0.1321, 0.0, 1.275, 0.0, 1.4071, 0.0),
     velocity_limits_rad_s=tuple(link.velocity_rad_s for link in LINKS),

@@ -8,6 +8,7 @@ import numpy as np
 INSET_M = 0.012  # of the tool's frame from the finger tips
 TIP_M = 0.005
 ALIGNED = 0.95
+MIN_TOWARDS_M = 0.01
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,10 @@ def outward_axis(model: mujoco.MjModel, data: mujoco.MjData, hand: int, gripper:
     ]
     ends = data.geom_xpos[geoms] if geoms else data.xpos[bodies]
     towards = ends.mean(axis=0) - data.xpos[hand]
+    if np.linalg.norm(towards) < MIN_TOWARDS_M:
+        # The frame of the hand is between the fingers; its wrist is not.
+        joint = wrist_joint(model, hand)
+        towards = ends.mean(axis=0) - (data.xpos[hand] if joint is None else data.xanchor[joint])
     towards = towards / max(float(np.linalg.norm(towards)), 1e-9)
     axis = wrist_axis(model, data, hand)
     along = float(axis @ towards)
@@ -74,11 +79,17 @@ def outward_axis(model: mujoco.MjModel, data: mujoco.MjData, hand: int, gripper:
 
 def wrist_axis(model: mujoco.MjModel, data: mujoco.MjData, hand: int) -> np.ndarray:
     """(3,) axis of the last joint before the hand; 0 if there is none."""
+    joint = wrist_joint(model, hand)
+    return np.zeros(3) if joint is None else data.xaxis[joint]
+
+
+def wrist_joint(model: mujoco.MjModel, hand: int) -> int | None:
+    """The last joint before the hand."""
     body = hand
     while body and not model.body_jntnum[body]:
         body = int(model.body_parentid[body])
     joints = int(model.body_jntnum[body])
-    return data.xaxis[model.body_jntadr[body] + joints - 1] if joints else np.zeros(3)
+    return int(model.body_jntadr[body]) + joints - 1 if joints else None
 
 
 def tip_point(model: mujoco.MjModel, data: mujoco.MjData, finger: int, z: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from twinloop.twin.robots.inspection.fingers import bodies_below, farthest_m
 from twinloop.twin.robots.mapping import ToolFrame
 
 FLANGE = re.compile(r"attach|flange|tool|tcp|ee|pinch|grasp|end_?eff", re.IGNORECASE)
+NO_FLANGE = re.compile(r"cam|optical|lens|sensor|imu|light", re.IGNORECASE)
 ALIGNED = 0.95
 MIN_ONWARD_M = 0.01
 
@@ -31,14 +32,20 @@ def find_flange(model: mujoco.MjModel, arm: list[int]) -> tuple[str | ToolFrame,
         if model.site_bodyid[site] in bodies
     ]
     frames += [(data.xpos[body], data.xmat[body].reshape(3, 3), model.body(body).name) for body in bodies[1:]]
-    fitting = [
+    aligned = [
         (float((position - anchor) @ axes[:, 2]), name)
         for position, axes, name in frames
-        if name and FLANGE.search(name) and abs(axes[:, 2] @ axis) > ALIGNED
+        if name and abs(axes[:, 2] @ axis) > ALIGNED
     ]
-    if fitting and max(fitting)[0] > -1e-3:  # z points outwards, and not back through the link
-        name = max(fitting)[1]
-        return name, f"the gripper is attached at {name!r}"
+    # A frame without shapes at the end of the chain is a flange under any name.
+    ends = {model.body(body).name for body in bodies[1:] if not model.body_geomnum[body] and _is_leaf(model, body)}
+    for fitting in (
+        [frame for frame in aligned if FLANGE.search(frame[1])],
+        [frame for frame in aligned if frame[1] in ends and not NO_FLANGE.search(frame[1])],
+    ):
+        if fitting and max(fitting)[0] > -1e-3:  # z points outwards, and not back through the link
+            name = max(fitting)[1]
+            return name, f"the gripper is attached at {name!r}"
     outward = _outward(model, data, arm, bodies)
     geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies))
     depth = farthest_m(model, data, geoms, anchor, outward) if len(geoms) else 0.0
@@ -50,6 +57,10 @@ def find_flange(model: mujoco.MjModel, arm: list[int]) -> tuple[str | ToolFrame,
         quat=tuple(round(float(x), 5) for x in quat),
     )  # fmt: skip
     return frame, "no flange frame in the model: the gripper is attached at the end of the last link; check `at`"
+
+
+def _is_leaf(model: mujoco.MjModel, body: int) -> bool:
+    return not (model.body_parentid[1:] == body).any()
 
 
 def _outward(model: mujoco.MjModel, data: mujoco.MjData, arm: list[int], bodies: list[int]) -> np.ndarray:

@@ -18,12 +18,13 @@ from twinloop.twin.robots.inspection.fingers import (
 )
 from twinloop.twin.robots.inspection.roles import JointRoles
 from twinloop.twin.robots.mjcf import MjcfRobot
-from twinloop.twin.robots.opening import between_fingers_m
+from twinloop.twin.robots.opening import between_fingers_m, distance_m
 
 MIN_GRIP_N = 20.0
 MOST_SCALE = 100.0
 SEARCH_STEPS = 6
 MIN_STROKE_M = 0.002
+FIXED_M = 0.002  # a finger tip that moves less does not move
 WEDGE_RAD = 0.3  # angle between the jaws at which things with little friction do not slip out yet
 
 
@@ -183,6 +184,32 @@ class Grip:
         point = self.opened.xpos[self._hand] + to_world @ tool.offset_m
         closing = to_world @ tool.rotation[:, 1]
         return between_fingers_m(self._model, self.opened, self._fingers, point, closing) or 0.0
+
+    def closed_tips_m(self, tool: ToolPose, grasping: mujoco.MjData) -> tuple[float, float, float]:
+        """Where the tips of the closed fingers are in the tool's frame: beside it at a jaw that does not move, farther
+        out for fingers on a linkage.
+
+        Args:
+            grasping: the state in which the tool's frame is between the tips.
+        """
+        to_world = self.opened.xmat[self._hand].reshape(3, 3)
+        point = self.opened.xpos[self._hand] + to_world @ tool.offset_m
+        axes = to_world @ tool.rotation
+        out_m = float(
+            np.mean(self.tips(self.closed), axis=0) @ axes[:, 2] - np.mean(self.tips(grasping), axis=0) @ axes[:, 2]
+        )
+        moved = [
+            np.linalg.norm(opened - closed)
+            for opened, closed in zip(self.tips(self.opened), self.tips(self.closed), strict=True)
+        ]
+        aside_m = 0.0
+        if min(moved) < FIXED_M < max(moved):
+            finger = int(np.argmin(moved))
+            side = np.sign((self.tips(grasping)[finger] - point) @ axes[:, 1])
+            aside_m = side * max(
+                distance_m(self._model, self.opened, (self._fingers[finger],), point, side * axes[:, 1]), 0.0
+            )
+        return 0.0, round(float(aside_m), 4), round(out_m, 4) if abs(out_m) > FIXED_M else 0.0
 
     def force_n(self, grasping: mujoco.MjData) -> float:
         """Force with which the closing fingers press on an object between them, by virtual work."""

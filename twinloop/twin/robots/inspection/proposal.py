@@ -14,8 +14,9 @@ from twinloop.twin.robots.inspection.flange import find_flange
 from twinloop.twin.robots.inspection.grip import MIN_STROKE_M, Grip, drive_of_gripper, gain_scale
 from twinloop.twin.robots.inspection.roles import roles_of
 from twinloop.twin.robots.inspection.servo_check import check_servos
+from twinloop.twin.robots.inspection.work_ring import find_place
 from twinloop.twin.robots.inspection.workspace import MountFinder
-from twinloop.twin.robots.mapping import GripperMapping, ToolFrame
+from twinloop.twin.robots.mapping import GripperMapping, ToolFrame, WorkArea
 from twinloop.twin.robots.mjcf import MjcfRobot
 from twinloop.twin.robots.model_source import ModelSource
 from twinloop.twin.robots.prepare import strip_scene
@@ -219,6 +220,8 @@ class _Inspection:
                 f"the jaws are a wedge for things above {1000 * parallel_m:.0f} mm; things of tasks are made to fit"
             )
             mapping = replace(mapping, widest_grip_m=round(max(parallel_m, 0.002), 3))
+        tips_m = grip.closed_tips_m(tool, grasping)
+        mapping = replace(mapping, closed_tips_m=tips_m if any(tips_m) else None)
         opened = grip.with_gap(OPEN_M) if grip.stroke_m > WIDE_M else grip.opened
         gripper = replace(gripper, open=round(grip.opening(opened), 4), closed=round(grip.opening(grip.closed), 4))
         return replace(mapping, tool_frame=frame, gripper=gripper)
@@ -242,7 +245,10 @@ class _Inspection:
         model = self._compile(mapping.build())
         joints = [model.joint(name).id for name in self.arm_names]
         site = model.site(mapping.preparation.tool_site).id
-        mount = MountFinder(model, joints, site, np.array(mapping.home)).find()
+        mount, area = find_place(MountFinder(model, joints, site, np.array(mapping.home)))
+        if area is not None:
+            self.notes.append("the arm does not reach the places of tasks: they are moved into `area`, around the arm")
+            mapping = replace(mapping, area=WorkArea(area.centre_m, area.nearest_m, area.farthest_m))
         if mount.overlaps:
             self.notes.append("shapes of the links overlap in postures of the work; they are not tested")
         if mount.home_rad is None:
@@ -250,7 +256,7 @@ class _Inspection:
                 "no posture found in which the tool points down above the table; give `home` and `mount_m`"
             )
             return mapping
-        if mount.reachable < 1:
+        if mount.reachable < 1 and area is None:
             self.notes.append(f"the tool reaches {mount.reachable:.0%} of the poses of picking and placing")
         home = tuple(round(float(angle), 4) for angle in mount.home_rad)
         mapping = replace(mapping, home=home, mount_m=mount.position_m, mount_yaw_deg=mount.yaw_deg)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from twinloop.twin.robots.measure import torque_limits_nm
 from twinloop.twin.robots.servos import ROTOR_KGM2_PER_NM
 
 STEP_S = 0.004
@@ -49,10 +50,11 @@ def check_servos(model: mujoco.MjModel, joints: list[int], home_rad: np.ndarray)
         stiffness = np.where(slow, MIN_BANDWIDTH_RAD_S**2 * inertia, stiffness)
         damping = np.where(slow, 2 * DAMPING_RATIO * MIN_BANDWIDTH_RAD_S * inertia, damping)
         notes.append("some servos are slow for the inertia that they move; their gains are raised to 30 rad/s")
-    limited = model.actuator_forcelimited[driven].astype(bool)
+    torque = torque_limits_nm(model, joints, driven)
+    limited = np.isfinite(torque)
     chatters = limited & (damping > 2 * inertia / STEP_S)
     if chatters.any():
-        rotor = ROTOR_KGM2_PER_NM * np.where(limited, model.actuator_forcerange[driven, 1], 0.0)
+        rotor = ROTOR_KGM2_PER_NM * np.where(limited, torque, 0.0)
         inertia = inertia + np.where(model.dof_armature[dofs] == 0, rotor, 0.0)
         damping = np.where(chatters, np.minimum(damping, 2 * np.sqrt(stiffness * inertia)), damping)
         notes.append("some servos have more damping than their inertia allows at steps of 4 ms; it is reduced")

@@ -21,6 +21,7 @@ HIGH_M, SHOULDERS_M = 0.55, (0.3, 0.45, 0.15)
 """An arm whose shoulder is higher than this stands beside the table, with its shoulder this high above the surface."""
 LONG_M = 1.1
 YAWS_DEG = (0.0, 90.0, -90.0, 180.0)
+ALL_ROUND_RAD, MIN_HEADING_M, UPRIGHT = 5.2, 0.05, 0.95
 DOWN = np.diag([1.0, -1.0, -1.0])
 STARTS, HOMES = 8, 3
 LEAST_MARGIN_RAD = 0.06  # from the joint limits: the arm's noise and lag must not run into them
@@ -55,10 +56,13 @@ class MountFinder:
 
     Args:
         start_rad: a posture without self-collision.
+
+    Attributes:
+        overlaps: postures in which links overlap count.
     """
 
     def __init__(self, model: mujoco.MjModel, joints: list[int], site: int, start_rad: np.ndarray):
-        self._overlaps = False
+        self.overlaps = False
         self._model, self._joints, self._site, self._start = model, np.array(joints), site, start_rad
         self._data = mujoco.MjData(model)
         self._base_m = model.body_pos[_root_of(model, int(model.jnt_bodyid[joints[0]]))] * [1, 1, 0]
@@ -71,17 +75,17 @@ class MountFinder:
         spread = qmc.scale(qmc.Halton(len(joints), scramble=False).random(STARTS), 0.9 * low, 0.9 * high + 1e-6)
         self._starts = np.concatenate([start_rad[None], spread])
 
-    def find(self) -> Mount:
+    def find(self, yaws_deg: tuple[float, ...]) -> Mount:
         """The first place, nearest to the origin, from which all work can be done; else the best one.
 
         Postures in which links overlap count only if there are not enough others: collision shapes of many files are
         hulls that overlap where the links themselves do not.
         """
         best = None
-        for yaw_deg, self._overlaps in product(YAWS_DEG, (False, True)):
+        for yaw_deg, self.overlaps in product(yaws_deg, (False, True)):
             for place in self._places():
                 # The model may have its base away from its origin.
-                x, y, z = np.round(place - _about_z(np.deg2rad(yaw_deg)) @ self._base_m, 4)
+                x, y, z = np.round(place - about_z(np.deg2rad(yaw_deg)) @ self._base_m, 4)
                 mount = self._evaluate((float(x), float(y), float(z)), yaw_deg)
                 if mount.home_rad is not None and mount.reachable == 1:
                     return mount
@@ -95,30 +99,84 @@ class MountFinder:
 
     def _places(self) -> Iterator[tuple[float, float, float]]:
         """Places of the base, the likely ones first."""
+        far = FAR_M if self.length_m > LONG_M else ()
+        yield from ((x, 0.0, z) for z in self.heights_m for x in (*PLACES_M, *far))
+
+    @property
+    def length_m(self) -> float:
+        """Length of the arm from the shoulder to the tool, from joint to joint."""
+        self._at_start()
+        way_m = np.diff(self._data.xanchor[self._joints], axis=0, append=self._data.site_xpos[[self._site]])
+        return float(np.linalg.norm(way_m, axis=1)[1:].sum())
+
+    @property
+    def heights_m(self) -> tuple[float, ...]:
+        """Heights of the base above the table, the likely ones first."""
+        self._at_start()
+        shoulder_m = float(self._data.xanchor[self._joints[1], 2])
+        if shoulder_m > HIGH_M:
+            return (*(round(height - shoulder_m, 2) for height in SHOULDERS_M), 0.0)
+        return HEIGHTS_M
+
+    @property
+    def yaws_deg(self) -> tuple[float, ...]:
+        """Rotations of the base, that in which the arm faces the table first.
+
+        An arm whose first joint turns nearly all the way round need not be turned.
+        """
+        low, high = self._low[0], self._high[0]
+        self._at_start()
+        if high - low > ALL_ROUND_RAD and abs(self._data.xaxis[self._joints[0], 2]) > UPRIGHT:
+            return YAWS_DEG[:1]
+        self._data.qpos[self._model.jnt_qposadr[self._joints[0]]] = (low + high) / 2
+        mujoco.mj_kinematics(self._model, self._data)
+        x, y, _ = self._data.site_xpos[self._site] - self._data.xanchor[self._joints[0]]
+        if np.hypot(x, y) < MIN_HEADING_M:
+            return YAWS_DEG
+        away = [abs(np.angle(np.exp(1j * (np.deg2rad(yaw) + np.arctan2(y, x))))) for yaw in YAWS_DEG]
+        return tuple(YAWS_DEG[place] for place in np.argsort(np.round(away, 3), kind="stable"))
+
+    @property
+    def axis_m(self) -> np.ndarray:
+        """(3,) where the axis of the first joint is, on the ground of the model."""
+        self._at_start()
+        return self._data.xanchor[self._joints[0]] * [1, 1, 0]
+
+    def _at_start(self) -> None:
         self._data.qpos[self._model.jnt_qposadr[self._joints]] = self._start
         mujoco.mj_kinematics(self._model, self._data)
-        shoulder_m = float(self._data.xanchor[self._joints[1], 2])
-        way_m = np.diff(self._data.xanchor[self._joints], axis=0, append=self._data.site_xpos[[self._site]])
-        high = shoulder_m > HIGH_M
-        heights = (*(round(height - shoulder_m, 2) for height in SHOULDERS_M), 0.0) if high else HEIGHTS_M
-        far = FAR_M if np.linalg.norm(way_m, axis=1)[1:].sum() > LONG_M else ()
-        yield from ((x, 0.0, z) for z in heights for x in (*PLACES_M, *far))
 
     def _evaluate(self, position: tuple[float, float, float], yaw_deg: float) -> Mount:
-        best = Mount(position, yaw_deg, 0.0, None, self._overlaps)
+        best = Mount(position, yaw_deg, 0.0, None, self.overlaps)
         for point in HOMES_M:
-            for home in self._homes(point, position, yaw_deg):
-                work = self._solve(*self._work(home[1]), position, yaw_deg, home[0])
-                clear = [self._lowest_m(rad) + position[2] > CLEAR_M for rad in work.rad]
-                inside = (np.minimum(work.rad - self._low, self._high - work.rad) > self._margin).all(axis=1)
-                share = float((work.reachable & clear & inside).mean())
+            for home in self.homes(point, position, yaw_deg):
+                points, rotations = self.turned(WORK_M, home[1])
+                share = float(self.workable(points, rotations, position, yaw_deg, home[0]).mean())
                 if best.home_rad is None or share > best.reachable:
-                    best = Mount(position, yaw_deg, share, home[0], self._overlaps)
+                    best = Mount(position, yaw_deg, share, home[0], self.overlaps)
                 if share == 1:
                     return best
         return best
 
-    def _homes(
+    def workable(
+        self,
+        points: np.ndarray,
+        rotations: np.ndarray,
+        position: tuple[float, float, float],
+        yaw_deg: float,
+        home_rad: np.ndarray,
+    ) -> np.ndarray:
+        """(n,) whether the tool gets to poses from home with its elbow above the table and its joints off their limits.
+
+        Args:
+            position, yaw_deg: where the base stands.
+        """
+        work = self._solve(points, rotations, position, yaw_deg, home_rad)
+        clear = [self._lowest_m(rad) + position[2] > CLEAR_M for rad in work.rad]
+        inside = (np.minimum(work.rad - self._low, self._high - work.rad) > self._margin).all(axis=1)
+        return work.reachable & clear & inside
+
+    def homes(
         self, point: np.ndarray, position: tuple[float, float, float], yaw_deg: float
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Postures with the tool at a point, those farthest from the joint limits first, and the tool's rotations."""
@@ -143,10 +201,11 @@ class MountFinder:
         mujoco.mj_kinematics(self._model, self._data)
         return float(self._data.xanchor[self._joints[2:], 2].min())
 
-    def _work(self, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def turned(self, points: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Poses at points, with the tool turned about the vertical in all ways that picking needs."""
         yaws = (0.0,) if self._five_axes else WORK_YAWS_RAD
-        turned = [_about_z(yaw) @ rotation for yaw in yaws]
-        return np.repeat(WORK_M, len(yaws), axis=0), np.tile(turned, (len(WORK_M), 1, 1))
+        turned = [about_z(yaw) @ rotation for yaw in yaws]
+        return np.repeat(points, len(yaws), axis=0), np.tile(turned, (len(points), 1, 1))
 
     def _solve(
         self,
@@ -157,15 +216,15 @@ class MountFinder:
         start: np.ndarray,
     ) -> Solutions:
         """Solve without restarts: the expert moves on a continuous path from home."""
-        to_base = _about_z(-np.deg2rad(yaw_deg))
+        to_base = about_z(-np.deg2rad(yaw_deg))
         return solve_poses(
             self._model, self._joints, self._site, (points - position) @ to_base.T, to_base @ rotations, start,
-            restarts=0, free_roll=self._five_axes, position_tolerance_m=0.003, avoid_self_collision=not self._overlaps,
+            restarts=0, free_roll=self._five_axes, position_tolerance_m=0.003, avoid_self_collision=not self.overlaps,
             rotation_tolerance_rad=0.15 if self._five_axes else 0.02,
         )  # fmt: skip
 
 
-def _about_z(angle: float) -> np.ndarray:
+def about_z(angle: float) -> np.ndarray:
     return np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
 
 
