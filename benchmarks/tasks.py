@@ -32,7 +32,7 @@ from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.robots import robots
-from twinloop.twin.task_checks import unfit_arms
+from twinloop.twin.task_checks import unfit
 from twinloop.twin.tasks import tasks
 
 RESULTS = Path(__file__).parent / "results" / "tasks.json"
@@ -88,7 +88,7 @@ def measured(robot: str, task: str, ranges: str, episodes: int, seed: int) -> di
 def cells(arguments: argparse.Namespace, known: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     for robot in names_of(arguments.robots, robots(), "--robots"):
         for task in names_of(arguments.tasks, tasks(), "--tasks"):
-            if unfit_arms(tasks()[task], robots()[robot]):
+            if unfit(tasks()[task], robots()[robot]):
                 continue
             for ranges in RANGES:
                 if arguments.again or f"{robot}/{task}/{ranges}" not in known:
