@@ -70,7 +70,7 @@ POUR = Task(
     program=(
         *grasp("cup", raise_m=0.03),
         *lift("cup", by_m=0.17, speed_m_s=0.3),
-        *pour("cup", "bowl.floor", height_m=0.125, done=share_inside(NAMES, "bowl.floor", IN_BOWL, 0.9)),
+        *pour("cup", "bowl.floor", done=share_inside(NAMES, "bowl.floor", IN_BOWL, 0.9)),
     ),
     success=(share_inside(NAMES, "bowl.floor", IN_BOWL, SHARE), upright("cup")),
     language=Language((
