@@ -4,7 +4,7 @@ from typing import Any
 
 from twinloop.cli.tasks import canonical_instruction
 from twinloop.twin.robots import robots
-from twinloop.twin.task_checks import unfit_arms
+from twinloop.twin.task_checks import unfit
 from twinloop.twin.tasks import tasks
 
 ENOUGH = {"default": 0.9, "realistic": 0.8}
@@ -83,7 +83,7 @@ def _success(measured: dict[str, Any]) -> str:
 
 
 def _cell(measured: dict[str, Any], robot: str, task: str) -> str:
-    reason = unfit_arms(tasks()[task], robots()[robot])
+    reason = unfit(tasks()[task], robots()[robot])
     if reason:
         # The rest of the message is what to do.
         return f"not possible: {reason.partition('. ')[0]}"

@@ -35,7 +35,7 @@ from twinloop.fleet.executor import executor_of
 from twinloop.pipeline.generate import Generated, generate
 from twinloop.run.mobile import MobileConfig
 from twinloop.twin.robots import robots
-from twinloop.twin.task_checks import unfit_arms
+from twinloop.twin.task_checks import unfit
 from twinloop.twin.tasks import tasks
 
 if TYPE_CHECKING:
@@ -123,20 +123,20 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def _can_do_anything(robot: str, args: argparse.Namespace) -> bool:
-    """Whether a robot has the arms for one of the tasks of a run."""
+    """Whether a robot can do one of the tasks of a run."""
     wanted = tasks() if args.tasks is not None else {args.task or config_of(args)[0].scene.task.name: None}
-    return any(not unfit_arms(tasks()[name], robots()[robot]) for name in wanted)
+    return any(not unfit(tasks()[name], robots()[robot]) for name in wanted)
 
 
 def _tasks_for(config: "RunConfig", text: str, console: Console) -> list[str]:
-    """The tasks that were named. Of `all`, those that the robot has the arms for; the others are printed."""
+    """The tasks that were named. Of `all`, those that the robot can do; the others are printed."""
     names = names_of(text, tasks(), "--tasks")
     if text != "all":
         return names
-    unfit = {name: unfit_arms(tasks()[name], config.scene.robot) for name in names}
-    for reason in filter(None, unfit.values()):
+    reasons = {name: unfit(tasks()[name], config.scene.robot) for name in names}
+    for reason in filter(None, reasons.values()):
         console.print(f"left out: {reason}", markup=False)
-    return [name for name in names if not unfit[name]]
+    return [name for name in names if not reasons[name]]
 
 
 def _filling(args: argparse.Namespace) -> "tuple[RunConfig, str]":
@@ -188,6 +188,10 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     out = args.out or Path("datasets") / name
     if isinstance(config, MobileConfig):
         return _mobile(config, out, args, console)
+    for own in config.by_task.values():
+        reason = unfit(own.scene.world, own.scene.robot)
+        if reason:
+            raise UsageError(f"scene: {reason}")
     if isinstance(out, Remote):
         out = replace(out, single_writer=args.single_writer)
     drafts: list[Future[ReportDraft | None]] = []

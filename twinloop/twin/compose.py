@@ -26,8 +26,6 @@ FINGER_SENSORS = ("left_finger", "right_finger")
 _FORCE = 1 << mujoco.mjtConDataField.mjCONDATA_FORCE.value
 _DISTANCE = 1 << mujoco.mjtConDataField.mjCONDATA_DIST.value
 _BY_DEPTH, _BY_FORCE, _NET_FORCE = 1, 2, 3
-NOSLIP_ITERATIONS, NOSLIP_BYTES = 4, 4 << 20
-"""Steps that remove the creep of contacts, and the memory that they need with many contacts."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +99,6 @@ def compose(robot: Robot, task: Task, *, timestep_s: float = 0.004, features: Fe
             for body in fingers:
                 soften(spec.body(body))
             spec.option.impratio = PAD_SLIP_RATIO
-    if robot.closed_tips_m[1]:
-        # Jaws with a hinge push a thing out with a constant force, under which the engine's friction creeps.
-        spec.option.noslip_iterations = NOSLIP_ITERATIONS
-        spec.memory = NOSLIP_BYTES
     if features.longest_delay_s > 0:
         for actuator in spec.actuators:
             actuator.nsample = int(np.ceil(features.longest_delay_s / timestep_s)) + 1

@@ -23,7 +23,7 @@ from twinloop.twin.robot import Robot, RobotArm
 from twinloop.twin.task import Task
 
 OWN_PACKAGE = "twinloop"
-OPTIONAL = ("mesh", "pool", "room", "arm", "step")
+OPTIONAL = ("mesh", "pool", "room", "arm", "step", "leans_rad")
 PLACES = ("mjcf", "urdf", "root", "packages", "reach_m")
 
 

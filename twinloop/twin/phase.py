@@ -110,6 +110,7 @@ class Phase:
         relative: the target is relative to where the phase began, so being there says nothing of other phases.
         funnel: descend only as far as the horizontal error allows.
         turns: the phase waits for the orientation too.
+        leans_rad: how far the hand leans past the vertical, with the fingers pointing back to the robot.
         press_n: largest force along the approach, to which the tool gives way; 0 for any.
         stalls_s: a phase that is near its target but blocked goes on to the next after this time; 0 for never.
         longest_s: a phase that takes longer ends the episode.
@@ -138,6 +139,7 @@ class Phase:
     relative: bool = False
     funnel: bool = True
     shortest_s: float = 0.0
+    leans_rad: float = 0.0
     press_n: float = 0.0
     stalls_s: float = 0.0
     longest_s: float = 4.0

@@ -2,6 +2,7 @@
 
 import string
 from collections.abc import Collection, Iterator
+from math import degrees
 from typing import TYPE_CHECKING
 
 from twinloop.errors import ModelError, nearest
@@ -34,6 +35,20 @@ def unfit_arms(task: "Task", robot: Robot) -> str:
         example = ", ".join(f"{arm}: {robot.name}" for arm in needed)
         return f"{task.name} needs the arms {wanted}; {robot.name} has one. Give `robots: {{{example}}}`"
     return f"{task.name} needs the arms {wanted}; {robot.name} has {' and '.join(there)}. Rename them in `robots`"
+
+
+def unfit(task: "Task", robot: Robot) -> str:
+    """Why the scripted expert cannot do a task with a robot: its arms, or how far its hand leans; "" if it can."""
+    reason = unfit_arms(task, robot)
+    if reason or robot.area is None:
+        return reason
+    leans_rad, most_rad = max(phase.leans_rad for phase in task.for_robot(robot).program), robot.area.lean_rad
+    if leans_rad <= most_rad:
+        return ""
+    return (
+        f"{task.name} leans the hand by {degrees(leans_rad):.0f}° past the vertical; with {len(robot.arm_joints)} axes "
+        f"the hand of {robot.name} leans by {degrees(most_rad):.0f}°. Choose a robot with more axes"
+    )
 
 
 def refuse_unknown_frames(task: "Task", frames: Collection[str]) -> None:

@@ -12,7 +12,6 @@ from twinloop.twin.skills.lift_together import lift_together as lift_together
 from twinloop.twin.skills.pass_on import pass_on as pass_on
 from twinloop.twin.skills.place import place as place
 from twinloop.twin.skills.pour import pour as pour
-from twinloop.twin.skills.pour_sideways import pour_sideways as pour_sideways
 from twinloop.twin.skills.press import press as press
 from twinloop.twin.skills.pull import pull as pull
 from twinloop.twin.skills.push import push as push

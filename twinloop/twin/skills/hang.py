@@ -11,13 +11,16 @@ from twinloop.twin.skills.retreat import retreat
 BEFORE_M = 0.05
 
 
-def hang(thing: str, eye: str, rod: str, tip: str, *, drop_m: float, words: str = "") -> tuple[Phase, ...]:
+def hang(
+    thing: str, eye: str, rod: str, tip: str, *, drop_m: float, stalls_s: float = 0.0, words: str = ""
+) -> tuple[Phase, ...]:
     """Bring the eye of a thing over a rod.
 
     Args:
         eye: frame in the middle of the thing's eye, whose x axis goes through it.
         rod, tip: frames in the middle and at the free end of the rod, whose x axis points along it, inwards.
         drop_m: how far the thing is lowered until it rests on the rod.
+        stalls_s: thread after this time, even if the eye is not lined up; 0 for never.
     """
     words = words or f"hang up the {{{thing}}}"
 
@@ -33,7 +36,7 @@ def hang(thing: str, eye: str, rod: str, tip: str, *, drop_m: float, words: str 
     about = {"thing": thing, "anchor": rod, "moves": eye, "gripper": "closed", "carrying": thing, "funnel": False}
     return (
         Phase("line_up", at(tip, BEFORE_M, 0.0), words, turns=True, speed_m_s=0.3, tolerance_m=0.008, longest_s=6.0,
-              **about),
+              stalls_s=stalls_s, **about),
         Phase("thread", at(rod, 0.0, 0.0), words, speed_m_s=0.12, tolerance_m=0.01, longest_s=6.0, **about),
         Phase("hang", at(rod, 0.0, drop_m), words, speed_m_s=0.08, tolerance_m=0.006, longest_s=4.0, **about),
         *retreat(thing, words=words, by_m=0.08),

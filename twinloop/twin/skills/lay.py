@@ -12,11 +12,15 @@ CLEAR_M, ASIDE_M = 0.028, 0.09
 reach 2 cm beyond the tool; lower ones would drag the cloth over the table when they open."""
 
 
-def lay(cloth: str, on: str, *, length_m: float, words: str = "") -> tuple[Phase, ...]:
+def lay(
+    cloth: str, on: str, *, length_m: float, clear_m: float = CLEAR_M, level: bool = True, words: str = ""
+) -> tuple[Phase, ...]:
     """Lay a cloth so that its middle is on a place.
 
     Args:
         length_m: length of the cloth below the fingers.
+        clear_m: height of the tool at which it lets go.
+        level: point the hand straight down, even if the cloth was gripped by a hand that leant.
     """
     words = words or f"lay the {{{cloth}}} down"
 
@@ -29,7 +33,7 @@ def lay(cloth: str, on: str, *, length_m: float, words: str = "") -> tuple[Phase
             position = scene.position(on) + share * length_m * aside(scene)
             position[:, 2] = scene.position(on)[:, 2] + height_m
             # A cloth that leans in its holder is gripped by a hand that leans too.
-            return Target(position, pointing_down(yaw_of(scene.tool_axes)))
+            return Target(position, pointing_down(yaw_of(scene.tool_axes)) if level else None)
 
         return target
 
@@ -40,7 +44,7 @@ def lay(cloth: str, on: str, *, length_m: float, words: str = "") -> tuple[Phase
     return (
         Phase("over", at(-0.5, length_m + 0.02), words, thing=cloth, anchor=on, gripper="closed", speed_m_s=0.3,
               tolerance_m=0.015),
-        Phase("lay", at(0.5, CLEAR_M), words, thing=cloth, anchor=on, gripper="closed", funnel=False, speed_m_s=0.12,
+        Phase("lay", at(0.5, clear_m), words, thing=cloth, anchor=on, gripper="closed", funnel=False, speed_m_s=0.12,
               tolerance_m=0.015),
         release,
         Phase("withdraw", beyond, words, relative=True, funnel=False, speed_m_s=0.2, tolerance_m=0.02),

@@ -54,7 +54,7 @@ def pour(
         Phase("over", level, words, thing=vessel, anchor=into, gripper="closed", carrying=vessel, turns=True,
               funnel=False, speed_m_s=0.3, tolerance_m=0.015, longest_s=6.0),
         Phase("tilt", tilted, words, thing=vessel, gripper="closed", funnel=False, until=done.holds, longest_s=8.0,
-              noise=0.5),
+              noise=0.5, leans_rad=most_rad),
         Phase("untilt", level, words, thing=vessel, gripper="closed", funnel=False, longest_s=6.0,
               until=upright(vessel, within_rad=0.2).holds),
     )  # fmt: skip

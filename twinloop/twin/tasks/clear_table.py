@@ -1,6 +1,8 @@
 """Put three things into a bin, then turn the knob."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 
 from twinloop.twin.entity import Draw, Entity, Thing
 from twinloop.twin.fixtures import box_bin, knob
@@ -8,6 +10,7 @@ from twinloop.twin.language import Language
 from twinloop.twin.objects import OBJECTS
 from twinloop.twin.placing import Layout
 from twinloop.twin.relations import inside, let_go, turned
+from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, lift, place, retreat, turn
 from twinloop.twin.task import Task
@@ -17,13 +20,23 @@ IN_BIN_M = {"red_cube": (-0.045, -0.04, 0.0), "green_can": (0.045, -0.03, 0.0), 
 """Where in the bin each goes."""
 BIN_XY_M, KNOB_XY_M = (0.56, 0.18), (0.64, -0.14)
 BIN_M = 0.095
+KNOB_APART_XY_M = (0.6, 0.02)
 TURN_RAD = 1.2
 
 
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    return _start(draw, count, entities, KNOB_XY_M)
+
+
+def start_apart(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    """The knob stands between the things and the bin, where a jaw that opens does not meet it."""
+    return _start(draw, count, entities, KNOB_APART_XY_M)
+
+
+def _start(draw: Draw, count: int, entities: Mapping[str, Entity], knob_m: tuple[float, float]) -> Start:
     layout = Layout(draw, count, entities)
     layout.fixture("bin", BIN_XY_M)
-    layout.fixture("knob", KNOB_XY_M)
+    layout.fixture("knob", knob_m)
     for name, place_m in PLACES_XY_M.items():
         layout.thing(name, place_m)
     return layout.done()
@@ -37,6 +50,12 @@ def _put_in(thing: str):
         *carry(thing, to="bin.floor", height_m=0.08, offset_m=offset, words=words),
         *place(thing, on="bin.floor", height_m=0.02, offset_m=offset, words=words, tolerance_m=0.012, retreat_m=0.13),
     )
+
+
+@cache
+def fitted(robot: Robot) -> Task:
+    """The task with the knob elsewhere, for a short arm, in whose area the things stand close together."""
+    return CLEAR_TABLE if robot.area is None else replace(CLEAR_TABLE, start=start_apart, fitted=None)
 
 
 CLEAR_TABLE = Task(
@@ -73,4 +92,5 @@ CLEAR_TABLE = Task(
         "get everything off the table into the {bin} and then use the {knob}",
     )),
     longest_s=60.0,
+    fitted=fitted,
 )  # fmt: skip

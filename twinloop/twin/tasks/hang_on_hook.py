@@ -29,11 +29,11 @@ def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     return layout.done()
 
 
-def _program(lift_m: float) -> tuple[Phase, ...]:
+def _program(lift_m: float, stalls_s: float = 0.0) -> tuple[Phase, ...]:
     return (
         *grasp("object", raise_m=GRIP_M),
         *lift("object", by_m=lift_m),
-        *hang("object", "object.eye", "hook.rod", "hook.tip", drop_m=DROP_M),
+        *hang("object", "object.eye", "hook.rod", "hook.tip", drop_m=DROP_M, stalls_s=stalls_s),
     )
 
 
@@ -43,7 +43,9 @@ def fitted(robot: Robot) -> Task:
     if robot.area is None:
         return HANG_ON_HOOK
     tag, _ = HANG_ON_HOOK.entities
-    return replace(HANG_ON_HOOK, entities=(tag, low_hook("hook")), program=_program(LOW_LIFT_M), fitted=None)
+    return replace(
+        HANG_ON_HOOK, entities=(tag, low_hook("hook")), program=_program(LOW_LIFT_M, stalls_s=3.0), fitted=None
+    )
 
 
 HANG_ON_HOOK = Task(

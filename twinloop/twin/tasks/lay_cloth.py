@@ -1,6 +1,8 @@
 """Take a cloth out of its holder and lay it flat in the target zone."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from twinloop.twin.language import Language
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.placing import SHIFT_ROWS, Layout
 from twinloop.twin.relations import let_go, lies_flat
+from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import grasp, lay, lift
 from twinloop.twin.task import Task
@@ -26,6 +29,7 @@ its end of 0.4 kg the sheet would have the density of zinc."""
 WITHIN_M = 0.06
 CLEAR_M = 0.2
 """Radius around the goal in which the hand moves close above the table while it lays the cloth down."""
+SHORT_CLEAR_M = 0.015
 PRESS_N = 20.0
 """Fingers that meet the cloth or its holder on the way down press on it with this force at most."""
 
@@ -41,15 +45,26 @@ def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     return layout.done()
 
 
+TAKE = (
+    *grasp("cloth", raise_m=RAISE_M, words="grasp the {cloth}", press_n=PRESS_N),
+    *lift("cloth", by_m=0.14),
+)
+
+
+@cache
+def fitted(robot: Robot) -> Task:
+    """The task for a short arm: its fingers end near the tool, and few of its postures are level."""
+    if robot.area is None:
+        return LAY_CLOTH
+    low = lay("cloth", "goal", length_m=HALF_M + RAISE_M, clear_m=SHORT_CLEAR_M, level=False)
+    return replace(LAY_CLOTH, program=(*TAKE, *low), fitted=None)
+
+
 LAY_CLOTH = Task(
     name="lay_cloth",
     entities=(Thing("cloth", CLOTH), zone("goal", radius_m=WITHIN_M), holder("holder")),
     start=start,
-    program=(
-        *grasp("cloth", raise_m=RAISE_M, words="grasp the {cloth}", press_n=PRESS_N),
-        *lift("cloth", by_m=0.14),
-        *lay("cloth", "goal", length_m=HALF_M + RAISE_M),
-    ),
+    program=(*TAKE, *lay("cloth", "goal", length_m=HALF_M + RAISE_M)),
     success=(lies_flat("cloth", "goal", within_m=WITHIN_M), let_go("cloth")),
     language=Language((
         "lay the {cloth} flat in the target zone",
@@ -68,4 +83,5 @@ LAY_CLOTH = Task(
     goal="goal",
     unvaried=(*SHIFT_ROWS, "object_stiffness_kpa"),
     ranges=(("object_mass_kg", *MASS_KG),),
+    fitted=fitted,
 )  # fmt: skip

@@ -1,8 +1,6 @@
 """Pour grains from a cup into a bowl."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import cache
 
 import numpy as np
 
@@ -14,10 +12,9 @@ from twinloop.twin.language import Language
 from twinloop.twin.objects import Part, SceneObject
 from twinloop.twin.placing import SHIFT_ROWS, Layout
 from twinloop.twin.relations import share_inside, upright
-from twinloop.twin.robot import Robot
 from twinloop.twin.rotation import rotated
 from twinloop.twin.scene import Start
-from twinloop.twin.skills import grasp, lift, pour, pour_sideways
+from twinloop.twin.skills import grasp, lift, pour
 from twinloop.twin.soft import axes_of
 from twinloop.twin.task import Task
 from twinloop.twin.unvaried import MANY_CONTACTS, SMALL_GRAINS
@@ -44,56 +41,22 @@ CUP = SceneObject(
 GRAIN = SceneObject("grain", "sphere", (GRAIN_M, GRAIN_M, GRAIN_M), 0.0, mass_kg=0.003, rgba=(0.9, 0.8, 0.5, 1.0))
 NAMES = tuple(f"grain{number}" for number in range(GRAINS))
 IN_BOWL = (BOWL_M, BOWL_M, BOWL_HEIGHT_M)
-POURED = share_inside(NAMES, "bowl.floor", IN_BOWL, 0.9)
-LEANS_RAD, PITCH_RAD = 2.15, 0.5
-"""How far a hand leans back that has gripped the cup from above, and how far one that pours sideways points down."""
 
 
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
-    return _start(draw, count, entities, CUP_XY_M, BOWL_XY_M)
-
-
-def start_far(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
-    """At the far end of the area, where the hand of a short arm can point outwards."""
-    return _start(draw, count, entities, (0.65, -0.2), (0.66, 0.12))
-
-
-def _start(
-    draw: Draw, count: int, entities: Mapping[str, Entity], cup_m: tuple[float, float], bowl_m: tuple[float, float]
-) -> Start:
     layout = Layout(draw, count, entities)
-    layout.fixture("bowl", bowl_m)
-    layout.thing("cup", cup_m)
-    cup, grain = layout.at("cup"), entities[NAMES[0]]
-    assert isinstance(grain, Thing)
-    scale = grain.object.half_extents_m[0] / GRAIN_M
+    layout.fixture("bowl", BOWL_XY_M)
+    layout.thing("cup", CUP_XY_M)
+    cup = layout.at("cup")
     for number, name in enumerate(NAMES):
         # Layers of five, each turned against the one below.
         layer, place = divmod(number, 5)
         angle = 2 * np.pi * (place + layer / 2) / 5
         up = 0.006 + GRAIN_M + layer * 2 * GRAIN_M - HALF_HEIGHT_M
-        offset = scale * np.array([0.014 * np.cos(angle), 0.014 * np.sin(angle), up])
         poses = cup.copy()
-        poses[:, :3] += rotated(axes_of(cup[:, 3:]), offset)
+        poses[:, :3] += rotated(axes_of(cup[:, 3:]), np.array([0.014 * np.cos(angle), 0.014 * np.sin(angle), up]))
         layout.pose(name, poses)
     return layout.done()
-
-
-@cache
-def fitted(robot: Robot) -> Task:
-    """The task with a smaller cup for a small hand, which pours sideways if it cannot lean back."""
-    if robot.widest_grip_m is None or robot.widest_grip_m >= 2 * RADIUS_M:
-        return POUR
-    scale = robot.widest_grip_m / (2 * RADIUS_M)
-    cup, grain = CUP.scaled(scale), GRAIN.scaled(scale)
-    entities = (Thing("cup", cup), *(Thing(name, grain, grain=True) for name in NAMES), bowl("bowl"))
-    if robot.area is None or robot.area.lean_rad >= LEANS_RAD:
-        return replace(POUR, entities=entities, fitted=None)
-    sideways = pour_sideways("cup", "bowl.floor", done=POURED, height_m=0.1)
-    approach, *rest = grasp("cup", approach="side", tilt_rad=-PITCH_RAD, approach_m=0.04)
-    # The way back along the approach is out of reach.
-    program = (replace(approach, funnel=False), *rest, *lift("cup", by_m=0.15), *sideways)
-    return replace(POUR, entities=entities, start=start_far, program=program, fitted=None)
 
 
 POUR = Task(
@@ -107,7 +70,7 @@ POUR = Task(
     program=(
         *grasp("cup", raise_m=0.03),
         *lift("cup", by_m=0.17, speed_m_s=0.3),
-        *pour("cup", "bowl.floor", done=POURED, height_m=0.125, most_rad=LEANS_RAD),
+        *pour("cup", "bowl.floor", done=share_inside(NAMES, "bowl.floor", IN_BOWL, 0.9)),
     ),
     success=(share_inside(NAMES, "bowl.floor", IN_BOWL, SHARE), upright("cup")),
     language=Language((
@@ -126,5 +89,4 @@ POUR = Task(
     )),
     longest_s=30.0,
     unvaried=(*SHIFT_ROWS, "object_size_scale", *SMALL_GRAINS, *MANY_CONTACTS),
-    fitted=fitted,
 )  # fmt: skip
