@@ -255,6 +255,7 @@ def main() -> None:
     parser.add_argument("--cells", choices=("work", "figure"), default="work")
     parser.add_argument("--part", default="1:1", metavar="K:N", help="part K of N of the cells")
     parser.add_argument("--count", type=int, default=64, help="number of cells in all parts")
+    parser.add_argument("--scenes", type=int, nargs="+", default=list(range(len(SCENES))), help="only cells of these")
     parser.add_argument("--episodes", type=int, default=24)
     parser.add_argument("--out", type=Path, default=Path("out/diagnosis"))
     parser.add_argument("--one", action="store_true", help="run only the next cell that has no result")
@@ -265,7 +266,8 @@ def main() -> None:
     if not args.tally:
         folder.mkdir(parents=True, exist_ok=True)
         all_cases = list(cases(FIGURE_SEEDS if args.cells == "figure" else WORK_SEEDS))[: args.count]
-        left = [case for case in all_cases[part - 1 :: parts] if not file_of(case, folder).exists()]
+        wanted = [case for case in all_cases[part - 1 :: parts] if case.scene in args.scenes]
+        left = [case for case in wanted if not file_of(case, folder).exists()]
         for case in left[: 1 if args.one else None]:
             row = run_case(case, args.out, args.episodes)
             file_of(case, folder).write_text(json.dumps(row, indent=1) + "\n")

@@ -81,7 +81,8 @@ def bank_of(policy: Path, config_file: Path, cache: Path) -> tuple[Bank, float |
         config.to_yaml(), str(Path.cwd()), candidate.load, acting, settings.episodes, settings.seed, paired=True
     ))  # fmt: skip
     bank = make_bank(
-        config, lambda chunks: simulate_counterfactuals(job, chunks), folder=cache / f"bank-{key}", **size
+        config, lambda chunks: simulate_counterfactuals(job, chunks), folder=cache / f"bank-{key}",
+        levels=settings.cells, episodes=settings.episodes, seed=settings.seed,
     )  # fmt: skip
     return bank, job.longest_s
 
@@ -126,13 +127,14 @@ def left_out(rows: list[dict[str, Any]]) -> list[bool]:
     return hits
 
 
-def tally(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def tally(rows: list[dict[str, Any]], cells: int) -> dict[str, Any]:
     counts, _ = np.histogram([row["rank"] for row in rows], bins=BINS, range=(0, 1))
     by_engine = {
         engine: share([row["error"] <= 1 for row in rows if f"-{engine}-" in row["cell"]]) for engine in ENGINES
     }
     return {
-        "cells": len({row["cell"] for row in rows}),
+        "cells": cells,
+        "rows": len(rows),
         "within the posterior's 90 % interval": share([row["error"] <= 1 for row in rows]),
         "by engine": by_engine,
         "within the widened interval, scale of other cells": share(left_out(rows)),
@@ -158,12 +160,14 @@ def main() -> None:
             rows = estimates_of(case, args.out, args.episodes)
             file_of(case, FOLDER).write_text(json.dumps({"rows": rows}, indent=1) + "\n")
             print(case.name, case.gaps, [(row["row"], row["error"]) for row in rows], flush=True)
-    rows = [row for file in sorted(FOLDER.glob("*.json")) for row in json.loads(file.read_text())["rows"]]
+    files = sorted(FOLDER.glob("*.json"))
+    rows = [row for file in files for row in json.loads(file.read_text())["rows"]]
+    result = tally(rows, len(files))
     if args.tally:
         kept = [{key: row[key] for key in ("cell", "gap", "row", "error")} for row in rows]
         TARGET.write_text(json.dumps({"rows": kept}, indent=1) + "\n")
-        RESULTS.with_name("diagnosis_intervals.json").write_text(json.dumps(tally(rows), indent=1) + "\n")
-    print(json.dumps(tally(rows), indent=1))
+        RESULTS.with_name("diagnosis_intervals.json").write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ def interval_tables(results: Mapping[str, Any]) -> dict[str, str]:
         "INTERVALS_TALLY": "\n".join(_tally({name: held[name] for name in order})),
         "INTERVALS_RANKS": "\n".join(_ranks(results["rank of the truth, in fifths"])),
         "intervals.cells": str(results["cells"]),
+        "intervals.rows": str(results["rows"]),
         "intervals.factors": factors,
     }
 

@@ -1,5 +1,6 @@
 """Explanations, costs and the predictive check, in a bank of synthetic traits with known causes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,8 @@ from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits, is_unmodelle
 from twinloop.diagnose.emulator import Emulator, emulator_of
 from twinloop.diagnose.explanations import Explanations, Observed, explanations_of
 from twinloop.diagnose.findings import PosteriorSamples, finding_of
+from twinloop.diagnose.hypothesis_set import Chunk
+from twinloop.diagnose.interval_scale import UNSCALED
 from twinloop.diagnose.report import GapFinding, by_cost
 from twinloop.diagnose.summary import summarise
 from twinloop.diagnose.traits import TRAITS
@@ -35,25 +38,20 @@ def diagnosed(emulator: Emulator, traits: np.ndarray) -> Diagnosis:
 def findings(diagnosis: Diagnosis) -> dict[Gap, GapFinding]:
     deviations = diagnosis.observed.difference / np.sqrt(diagnosis.observed.variance)
     parts = diagnosis.emulator, diagnosis.explanations, diagnosis.costs, diagnosis.robot
-    posterior = PosteriorSamples(*parts, deviations=deviations, trained={})
+    posterior = PosteriorSamples(*parts, deviations=deviations, trained={}, scale=UNSCALED)
     return {finding.gap: finding for finding in by_cost(finding_of(gap, posterior) for gap in GAPS)}
 
 
 def simulator(emulator: Emulator):
     """The made-up cells as a simulator."""
 
-    def simulate(chunks):
-        for first, hypotheses in chunks:
-            names = {cause.name: cause.row for cause in emulator.causes}
-            yield (
-                (first, hypotheses),
-                [
-                    CounterfactualCell(
-                        item, made_up({names[name]: size for name, size in item.sizes.items()}, 48, seed=9)
-                    )
-                    for item in hypotheses
-                ],
-            )
+    names = {cause.name: cause.row for cause in emulator.causes}
+
+    def simulate(chunks: Sequence[Chunk]):
+        for chunk in chunks:
+            sizes = [{names[name]: size for name, size in item.sizes.items()} for item in chunk.hypotheses]
+            traits = [made_up(rows, 48, seed=9) for rows in sizes]
+            yield chunk, [CounterfactualCell(*pair) for pair in zip(chunk.hypotheses, traits, strict=True)]
 
     return simulate
 
