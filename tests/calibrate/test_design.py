@@ -45,6 +45,11 @@ def test_the_chosen_motion_is_expected_to_tell_more_than_the_median_one(plan: Ex
     assert "elbow_flex.stiffness_nm_rad" in plan.known
 
 
+def test_no_motion_is_chosen_twice_while_there_are_others():
+    first, second = design_excitation(*so101(), seconds=4, motions=2, candidates=2, seed=0).motions
+    assert not np.array_equal(first, second)
+
+
 def test_an_excitation_that_would_leave_the_workspace_is_refused():
     config, about = so101()
     far = replace(about.limits, workspace_m=np.array([[0.1, 0.12], [-0.5, 0.5], [0.0, 0.7]]))

@@ -1,6 +1,8 @@
 """From logs to a patch: fitted, compared with held-out logs, applied to a config and removed again."""
 
 import json
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,9 @@ import pytest
 from tests.calibrate.made import EXAMPLES, command, logs_of_truth, write_json, xl330
 from twinloop.calibrate.patch import Fitted, FittedDrive, TwinPatch
 from twinloop.cli import main
+from twinloop.deploy import robots
+from twinloop.deploy.robot import Description
+from twinloop.deploy.twin_robot import TwinRobot
 
 TWIN = str(EXAMPLES / "xl330_bench.yaml")
 CONFIG = str(EXAMPLES / "pick_and_place.yaml")
@@ -110,3 +115,52 @@ def test_a_patch_or_config_of_the_wrong_robot_is_refused_with_file_and_key(
     assert f"twinloop calibrate {cell}" in changed
     for words in (explain, ("calibrate", str(cell), "--logs", str(tmp_path)), ("excite", str(cell), "--robot", "twin")):
         assert f"{cell}: scene.robot: quadruped is not an arm" in error("quadruped", *words)
+
+
+class NarrowRobot(TwinRobot):
+    """A twin that says its tool may only be in a box that its home position is not in."""
+
+    def connect(self) -> Description:
+        about = super().connect()
+        box = np.array([[0.1, 0.12], [-0.5, 0.5], [0.0, 0.7]])
+        return replace(about, limits=replace(about.limits, workspace_m=box))
+
+
+def test_an_excitation_that_would_leave_the_workspace_is_refused_before_anything_moves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(robots.KINDS, "narrow", NarrowRobot)
+    cell, out = tmp_path / "cell.yaml", tmp_path / "log"
+    cell.write_text("scene: {robot: so101}\n")
+    words = ("excite", str(cell), "--robot", f"narrow:{cell}", "--out", str(out), "--seconds", "4")
+    error = command_output(capsys, *words, code=2)["error"]
+    assert "no excitation from its home position: the tool would leave the workspace at (" in error
+    assert "widen `workspace_m`, in the robot's file" in error
+    assert not out.exists()
+
+
+def test_a_replay_in_the_twin_has_no_empty_columns_and_names_the_worst_channel_of_a_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    cell, log = tmp_path / "cell.yaml", tmp_path / "log"
+    cell.write_text("scene: {robot: so101}\n")
+    words = ("excite", str(cell), "--robot", f"twin:{cell}", "--out", str(log), "--seconds", "4", "--candidates", "2")
+    moved = command_output(capsys, *words)
+    assert moved["played"] == 2
+    assert sum(moved["limits"].values()) == round(moved["changed"] * 2 * 100)
+    assert main(["replay", str(cell), "--logs", str(log), "--threads", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "RMSE of delay" not in printed
+    assert "90 % band" not in printed
+    assert "furthest off" in printed
+
+
+@pytest.mark.skipif(find_spec("sapien") is not None, reason="SAPIEN is installed")
+def test_an_engine_that_is_not_installed_is_refused_with_the_command_that_installs_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    cell = tmp_path / "cell.yaml"
+    cell.write_text("scene: {robot: so101}\n")
+    error = command_output(capsys, "excite", str(cell), "--robot", "rehearsal:physx:nominal", "--dry-run", code=2)
+    assert "rehearsal:physx: needs SAPIEN" in error["error"]
+    assert "pip install 'twinloop[physx]', or leave out physx: to use Drake" in error["error"]

@@ -81,10 +81,18 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     finally:
         live.close()
     console.print(f"{result.played} of {len(plan.motions)} motions played; runlog: {result.path}", markup=False)
-    console.print(f"the safety filter changed {100 * result.changed:.1f} % of the commands", markup=False)
+    limits = ", ".join(f"{name} {times}" for name, times in result.limits.items())
+    console.print(
+        f"the safety filter changed {100 * result.changed:.1f} % of the commands{f' ({limits})' if limits else ''}; "
+        "the log has the commands as they were sent",
+        markup=False,
+    )
+    if not result.stopped:
+        console.print(f"now: twinloop calibrate {args.config} --logs {result.path} --out patch.yaml", markup=False)
     if result.stopped:
         console.print(f"stopped early: {result.stopped}", markup=False)
     return {
         "planned": planned, "runlog": str(result.path), "digest": result.digest, "played": result.played,
-        "changed": result.changed, "stopped": result.stopped, "exit_code": 1 if result.stopped else 0,
+        "changed": result.changed, "limits": dict(result.limits), "stopped": result.stopped,
+        "exit_code": 1 if result.stopped else 0,
     }  # fmt: skip

@@ -49,8 +49,12 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     table = Table(title="What varies from episode to episode", title_justify="left", title_style="bold")
     for heading in ("parameter", "distribution", "unit", "gap", "touches"):
         table.add_column(heading, no_wrap=heading != "touches")
-    for row in rows:
-        table.add_row(row.name, str(row.distribution), row.unit, row.gap, row.touches)
+    in_drive_table = frozenset() if patch is None or patch.drive is None else fitted - patch.ranges.keys()
+    shown = [row for row in rows if row.name not in in_drive_table]
+    for row in shown:
+        table.add_row(_key(row.name), str(row.distribution), row.unit, row.gap, row.touches)
+    if len(shown) < len(rows):
+        table.caption = f"and {len(rows) - len(shown)} quantities of the drive, which the patch sets: see below"
     console.print(table if rows else "Nothing varies: episodes differ only by the demonstrator's noise.")
     if patch is not None:
         _print_patch(console, patch, before, fitted)
@@ -70,6 +74,12 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "patch": None if patch is None else patch.digest,
         "estimate": asdict(expected) if expected else None,
     }
+
+
+def _key(name: str) -> str:
+    """The name of a row as a config spells it: `elbow_flex.servo_delay_ms`."""
+    row, dot, part = name.partition(".")
+    return f"{part}{dot}{row}"
 
 
 def _print_patch(console: Console, patch: TwinPatch, before: dict[str, Distribution], fitted: frozenset[str]) -> None:

@@ -27,6 +27,8 @@ from twinloop.randomize.servo import NOTHING_HELD
 from twinloop.run.config import load_config
 
 WORST_LOGS = 10
+MOST_COLUMNS = 4
+"""Channels of which the table of logs has a column each; of more, it has the one that is furthest off."""
 
 EXAMPLES = """\
 examples:
@@ -102,22 +104,39 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 def _print_worst_logs(console: Console, replayed: Replay) -> None:
     title = f"RMSE per log, worst first ({min(WORST_LOGS, len(replayed.by_log))} of {len(replayed.by_log)})"
     table = Table(title=title, title_justify="left")
+    all_channels = len(replayed.errors) <= MOST_COLUMNS
     table.add_column("log")
-    for name in replayed.errors:
-        table.add_column(name, justify="right")
+    for name in replayed.errors if all_channels else ("channel that is furthest off", "its RMSE", "usual RMSE"):
+        table.add_column(name, justify="left" if name.startswith("channel") else "right")
     for log in list(replayed.by_log)[:WORST_LOGS]:
-        table.add_row(log, *(f"{error.rmse:.4g}" for error in replayed.by_log[log].values()))
+        errors = {name: error.rmse for name, error in replayed.by_log[log].items()}
+        if all_channels:
+            table.add_row(log, *(f"{rmse:.4g}" for rmse in errors.values()))
+            continue
+        usual = {name: error.rmse for name, error in replayed.errors.items()}
+        worst = max(errors, key=lambda name: errors[name] / max(usual[name], 1e-12))
+        table.add_row(log, worst, f"{errors[worst]:.4g}", f"{usual[worst]:.4g}")
     console.print(table)
 
 
 def _summarise(console: Console, replayed: Replay, page: Path | None) -> None:
     table = Table(title=f"{replayed.bench.name}: twin against {len(replayed.by_log)} logs", title_justify="left")
-    for heading in ("channel", "MAE", "RMSE", "RMSE of delay + lag", "worst", "unit", "in the 90 % band"):
+    rows = {name: [name, f"{e.mae:.4g}", f"{e.rmse:.4g}", f"{e.worst:.4g}", e.unit]
+            for name, e in replayed.errors.items()}  # fmt: skip
+    headings = ["channel", "MAE", "RMSE", "worst", "unit"]
+    for heading, shares in (
+        ("RMSE of delay + lag", {name: f"{error.rmse:.4g}" for name, error in replayed.delay_lag.items()}),
+        ("in the 90 % band", {name: f"{100 * share:.1f} %" for name, share in replayed.coverage.items()}),
+    ):
+        # The twin that generates data has neither.
+        if shares:
+            headings.append(heading)
+            for name, cells in rows.items():
+                cells.append(shares.get(name, ""))
+    for heading in headings:
         table.add_column(heading, justify="left" if heading in ("channel", "unit") else "right")
-    for name, error in replayed.errors.items():
-        covered = f"{100 * replayed.coverage[name]:.1f} %" if name in replayed.coverage else ""
-        simple = f"{replayed.delay_lag[name].rmse:.4g}" if name in replayed.delay_lag else ""
-        table.add_row(name, f"{error.mae:.4g}", f"{error.rmse:.4g}", simple, f"{error.worst:.4g}", error.unit, covered)
+    for cells in rows.values():
+        table.add_row(*cells)
     console.print(table)
     if len(replayed.by_log) > 1:
         _print_worst_logs(console, replayed)

@@ -1,8 +1,9 @@
 """Play prepared motions on a robot, through the safety filter, and log each as an episode of a runlog."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -66,13 +67,19 @@ class MotionRunner(EpisodeRunner):
 
 @dataclass(frozen=True)
 class PlayResult:
-    """Motions that were played. changed: share of periods in which the safety filter changed a command."""
+    """Motions that were played.
+
+    Attributes:
+        changed: changes of commands by the safety filter, per control period.
+        limits: limit -> how often it changed a command.
+    """
 
     path: Path
     digest: str
     played: int
     changed: float
     stopped: str = ""
+    limits: Mapping[str, int] = field(default_factory=dict)
 
 
 def play(
@@ -95,7 +102,7 @@ def play(
     live = robot_named(robot) if isinstance(robot, str) else robot
     about = live.connect()
     latch = stop_file or stop_file_of(about.id)
-    stopped, changed, frames, played = "", 0, 0, 0
+    stopped, frames, played, limits = "", 0, 0, Counter[str]()
     with ExitStack() as stack:
         keys = stack.enter_context(Keys()) if attended else None
         operator = OperatorInput(EStop(latch), keys)
@@ -107,10 +114,12 @@ def play(
             log = runner.play(number, commands)
             runlog.add(log)
             played += log.outcome != "aborted"
-            changed, frames = changed + sum(log.safety.values()), frames + log.length
+            limits.update(log.safety)
+            frames += log.length
             on_progress(number + 1, len(motions))
             if log.outcome == "aborted":
                 stopped = log.outcome_detail or log.failure
                 if log.failure in (*AGAIN, "e_stop"):
                     break
-        return PlayResult(runlog.path, runlog.finish(), played, changed / max(frames, 1), stopped)
+        used = {name: times for name, times in limits.most_common() if times}
+        return PlayResult(runlog.path, runlog.finish(), played, limits.total() / max(frames, 1), stopped, used)

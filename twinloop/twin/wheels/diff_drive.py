@@ -5,8 +5,8 @@ Sources
   Robot).
 - 0.7 m/s, 180 °/s (the gyro degrades above 110 °/s, the limit here), payload 5 kg on hard floors and 4 kg on carpet:
   'Specifications' in the Kobuki documentation (iclebo-kobuki.readthedocs.io).
-- Mass 2.4 kg with the small battery: `kobuki_description`. The base here has 2.35 kg without its lidar. Diameter
-  351.5 mm and height 124.8 mm: Kobuki user guide (`kobuki_description` has 356 mm and 109 mm for collisions).
+- Mass 2.4 kg with the small battery: `kobuki_description`. The base here has 2.35 kg without its lidar.
+- Diameter 351.5 mm and height 124.8 mm: Kobuki user guide (`kobuki_description` has 356 mm and 109 mm for collisions).
 - Acceleration of 1 m/s² and braking at 1.5 times that: defaults of the TurtleBot's velocity smoother, with 0.8 of its
   speed. Its turn acceleration of 2 rad/s² is doubled here.
 - Lidar: Slamtec RPLIDAR A2M8, 0.15 to 12 m, 360°, 10 scans/s, errors within 1 % of the distance, 0.19 kg.
