@@ -7,6 +7,13 @@ In one run on one machine, alternating, for the embedded config and then for oth
 - ours: `twinloop generate` from the start of the process to the finished dataset: expert, recording, curation,
   statistics, Parquet, fsync, export, report.
 
+Both count attempts: every draw of a run, accepted or not, and draws that the robot cannot reach, which neither of them
+simulates.
+
+`generate` takes some seconds to start, export and report, whatever the number of episodes (`fixed_s` has the time of a
+run of 16). A run of another task therefore has as many episodes as the engine simulates in `--task-seconds`, which is
+about as long as the run of the embedded config.
+
 `ratio` compares wall time with the limit and needs an idle machine. `cpu_ratio` compares the CPU time per trajectory of
 all processes and holds on a busy machine too. It does not see cores that wait. `tuned_ratio` and `tuned_cpu_ratio`
 compare with the tuned limit.
@@ -14,7 +21,8 @@ compare with the tuned limit.
 `steps` has simulated seconds per second of `generate` at larger physics steps, beside those of Genesis, which is the
 fastest other simulator on a CPU that was tried (in batches, without randomization and without writing).
 
-    python benchmarks/throughput.py [--episodes 6000] [--rounds 3] [--tasks stack,pour] [--task-episodes 2000] [--json]
+    python benchmarks/throughput.py [--episodes 6000] [--rounds 3] [--tasks stack,pour] [--task-seconds 50] [--json]
+        [--store]    write results/throughput.json after every part, and keep the parts that this run does not measure
 """
 
 import argparse
@@ -45,7 +53,10 @@ from twinloop.simulate.rollout import rollout
 
 PUBLISHED_PER_S = 780_000 / (11 * 3600)  # NVIDIA, 780,000 synthetic manipulation trajectories in 11 h
 WIDTH = 256
-PASSES, TASK_PASSES = 5, 2
+WIDTHS = {"pour": 64}
+"""Task -> width of the limit, where episodes are slow."""
+PASSES, TASK_PASSES = 5, 1
+RESULTS = Path(__file__).parent / "results" / "throughput.json"
 TASKS = ("stack", "put_in_drawer", "peg_insertion", "sort_by_colour", "clear_table", "pour", "lift_tray")
 ROBOTS = {"lift_tray": "dual_panda"}
 """Task -> robot, where it is not that of the embedded config."""
@@ -60,16 +71,23 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tasks", default=",".join(TASKS), help='other tasks, with commas; "" for none')
-    parser.add_argument("--task-episodes", type=int, default=2000, help="in each run of another task")
+    parser.add_argument("--task-seconds", type=float, default=50.0, help="length of each run of another task")
     parser.add_argument("--task-rounds", type=int, default=1)
     parser.add_argument("--steps", default="4,10", help='physics steps to compare with Genesis, in ms; "" for none')
+    parser.add_argument("--store", action="store_true", help="write the results file after every part")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
 
+    result: dict[str, Any] = json.loads(RESULTS.read_text()) if args.store and RESULTS.exists() else {}
+
+    def keep() -> None:
+        if args.store:
+            RESULTS.write_text(json.dumps(result, indent=2) + "\n")
+
     generate(16)  # the first run of an installation compiles its modules
-    result: dict[str, Any] = {}
+    result["fixed_s"] = round(16 / generate(16).per_s, 2)
     if args.episodes:
-        figures = compare("embedded config", embedded_config(), args.episodes, args.rounds, passes=PASSES)
+        figures = compare("embedded config", embedded_config(), args.rounds, passes=PASSES, episodes=args.episodes)
         result |= figures | {
             "unit": "trajectories/s",
             "published_gpu_cluster": round(PUBLISHED_PER_S, 2),
@@ -77,12 +95,17 @@ def main() -> None:
             "simulated_seconds_per_second": round(figures["ours"] * figures["mean_episode_s"], 1),
             "cores": os.cpu_count(),
         }
-    names = [name for name in args.tasks.split(",") if name]
-    result["tasks"] = {
-        name: compare(name, config_of(name), args.task_episodes, args.task_rounds, passes=TASK_PASSES) for name in names
-    }
-    steps_ms = [float(step) for step in args.steps.split(",") if step]
-    result["steps"] = {f"{step:g}": compare_step(step, args.episodes or 6000, args.rounds) for step in steps_ms}
+        keep()
+    result.setdefault("tasks", {})
+    for name in filter(None, args.tasks.split(",")):
+        result["tasks"][name] = compare(
+            name, config_of(name), args.task_rounds, passes=TASK_PASSES, seconds=args.task_seconds
+        )
+        keep()
+    result.setdefault("steps", {})
+    for step_ms in map(float, filter(None, args.steps.split(","))):
+        result["steps"][f"{step_ms:g}"] = compare_step(step_ms, args.episodes or 6000, args.rounds)
+        keep()
     print(json.dumps(result) if args.json else "\n".join(f"{key:30} {value}" for key, value in result.items()))
 
 
@@ -105,13 +128,21 @@ def compare_step(step_ms: float, episodes: int, rounds: int) -> dict[str, Any]:
     return {"ours": round(_median(rates).per_s, 2), "simulated_seconds_per_second": round(simulated, 1), **times}
 
 
-def compare(name: str, config: RunConfig, episodes: int, rounds: int, *, passes: int) -> dict[str, Any]:
-    """The rates of the engine and of `generate`, and their ratios."""
-    note(f"{name}: recording the commands of {WIDTH} episodes")
-    limit_of = Limit(WIDTH, config)
+def compare(
+    name: str, config: RunConfig, rounds: int, *, passes: int, episodes: int = 0, seconds: float = 0.0
+) -> dict[str, Any]:
+    """The rates of the engine and of `generate`, and their ratios.
+
+    Args:
+        episodes: of `generate`; 0 for as many as the engine simulates in `seconds`.
+    """
+    width = WIDTHS.get(name, WIDTH)
+    note(f"{name}: recording the commands of {width} episodes")
+    limit_of = Limit(width, config)
     limits, tuned, ours = [], [], []
     for number in range(rounds):
         limits.append(limit_of.measure(passes))
+        episodes = episodes or round(limits[0].per_s * seconds)
         ours.append(generate(episodes, config))
         tuned.append(limit_of.measure(passes, tuned=True))
         limits.append(limit_of.measure(passes))
@@ -163,7 +194,7 @@ class Limit:
         expert = Expert(self.twin, config.expert, width=width, seed=0)
         cell = Cell(self.twin, width=width, threads=threads)
         self._profile(on=True)
-        (episodes,) = rollout(cell, iter([self.draws]), expert, seed=0)
+        (episodes,) = rollout(cell, iter([self.draws]), expert, seed=0, check_reach=True)
         self.lengths = episodes.lengths
         self.commands = _padded(episodes)
         arms = self.twin.robot.arms

@@ -63,9 +63,10 @@ def test_commands_that_simulate_start_without_statistics_and_charts(command: str
     assert run_python(code, command, "scipy.stats", "torch", "duckdb", "altair").stdout.strip() == "[]"
 
 
-def test_workers_start_without_sql_and_special_functions():
+def test_workers_start_without_sql_special_functions_and_curators():
     code = "import sys, twinloop.pipeline.produce; print([name for name in sys.argv[1:] if name in sys.modules])"
-    assert run_python(code, "duckdb", "scipy.special", "pyarrow.dataset", "torch", "rich").stdout.strip() == "[]"
+    absent = ("duckdb", "scipy.special", "pyarrow.dataset", "torch", "rich", "twinloop.curate.discriminator.curator")
+    assert run_python(code, *absent).stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("module", ["argparse", "twinloop.cli.commands", "rich", "twinloop.errors", "numpy", "pyarrow"])

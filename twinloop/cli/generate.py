@@ -1,9 +1,11 @@
 """Simulate, curate and write a dataset. The same command continues after a kill."""
 
 import argparse
+import os
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -61,6 +63,9 @@ examples:
 
 SHARD_OF_SEVERAL = 16
 """Episodes per shard with --tasks. A shard holds episodes of one task, so small shards keep the shares exact."""
+
+DRAWS_FROM = 0.9
+"""Share of a run after which the report is prepared. At the end of a run, workers wait for each other."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -196,6 +201,14 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         out = replace(out, single_writer=args.single_writer)
     drafts: list[Future[ReportDraft | None]] = []
     with show_progress(console, "generating") as show, ThreadPoolExecutor(max_workers=1) as beside_export:
+        preparing: list[Future[Callable[[Path], ReportDraft]]] = []
+
+        def on_progress(progress: GenerateProgress) -> None:
+            show(_as_progress(progress))
+            nearly = DRAWS_FROM * progress.planned <= progress.attempted < progress.planned
+            if nearly and not preparing and isinstance(out, Path):
+                preparing.append(beside_export.submit(_prepare_report, args.workers or os.cpu_count() or 1))
+
         generated = generate(
             config,
             out,
@@ -205,7 +218,7 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             curator=args.curator,
             executor=executor_of(args.executor, args.address),
             engine=engine_of(args),
-            on_progress=lambda progress: show(_as_progress(progress)),
+            on_progress=on_progress,
             on_committed=lambda workers: drafts.append(beside_export.submit(_draft_report, out, workers)),
         )
     # An object store has no report. Only the episode tables are copied, which is enough to count rejected episodes.
@@ -229,17 +242,20 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     }
 
 
-def _draft_report(out: Path | Remote, workers: int) -> "ReportDraft | None":
-    """The report without its frame. It is drafted while the dataset is exported."""
-    if isinstance(out, Remote):
-        return None
+def _prepare_report(workers: int) -> Callable[[Path], "ReportDraft"]:
+    """Start the process that draws the report's charts, and return the function that drafts the report."""
     # Imported here, because these imports would delay the start of the workers.
     from twinloop.dashboard.drawing import prepare_drawing
 
     prepare_drawing(workers)
     from twinloop.dashboard.report import draft_report
 
-    return draft_report(out)
+    return draft_report
+
+
+def _draft_report(out: Path | Remote, workers: int) -> "ReportDraft | None":
+    """The report without its frame. It is drafted while the dataset is exported."""
+    return None if isinstance(out, Remote) else _prepare_report(workers)(out)
 
 
 def _as_progress(progress: GenerateProgress) -> Progress:

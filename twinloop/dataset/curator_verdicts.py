@@ -1,18 +1,54 @@
-"""Judge simulated episodes with a curator, before they are stored."""
+"""Judge simulated episodes with a curator, before they are stored.
+
+The modules of curators are imported where there is one. Otherwise they would delay the start of every worker.
+"""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from twinloop.curate.discriminator.curator import IMPLAUSIBLE, Curator
 from twinloop.curate.verdict import Verdicts
-from twinloop.dataset.trajectories import trajectories_of
+from twinloop.dataset.header import Header
 from twinloop.observe.recording import Recording
 from twinloop.twin.twin import Twin
 
+if TYPE_CHECKING:
+    from twinloop.curate.discriminator.curator import Curator
+
+
+def with_curator(header: Header, file: Path) -> tuple[Header, bytes]:
+    """The header of a run whose episodes a curator judges, and the content of the curator's file."""
+    from twinloop.curate.discriminator.curator import refuse_misfit
+    from twinloop.curate.discriminator.curator_file import curator_from_bytes, read_curator
+    from twinloop.dataset.trajectories import trajectory_schema
+
+    content = read_curator(file)
+    refuse_misfit(curator_from_bytes(content, where=str(file)), trajectory_schema(header))
+    return replace(header, versions={**header.versions, **version_of_curator(content)}), content
+
+
+def curator_of(content: bytes | None) -> "Curator | None":
+    """The curator with this file content; None for None."""
+    if content is None:
+        return None
+    from twinloop.curate.discriminator.curator_file import curator_from_bytes
+
+    return curator_from_bytes(content, where="--curator")
+
+
+def version_of_curator(content: bytes | None) -> dict[str, str]:
+    """The entry of a curator among the versions of a dataset, empty for None."""
+    if content is None:
+        return {}
+    from twinloop.curate.discriminator.curator_file import curator_version
+
+    return curator_version(content)
+
 
 def judge_with_curator(
-    verdicts: Verdicts, curator: Curator | None, recording: Recording, success: np.ndarray, twin: Twin
+    verdicts: Verdicts, curator: "Curator | None", recording: Recording, success: np.ndarray, twin: Twin
 ) -> tuple[Verdicts, dict[str, list[str]]]:
     """Add the curator's verdict on episodes that the checks accept, and a column with its reasons in words.
 
@@ -21,6 +57,9 @@ def judge_with_curator(
     """
     if curator is None:
         return verdicts, {}
+    from twinloop.curate.discriminator.curator import IMPLAUSIBLE
+    from twinloop.dataset.trajectories import trajectories_of
+
     accepted = verdicts.accepted
     scores, words = np.full(len(accepted), np.nan), [""] * len(accepted)
     reasons = list(verdicts.reasons)

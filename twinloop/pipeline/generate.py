@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from twinloop.curate.discriminator.curator import refuse_misfit
-from twinloop.curate.discriminator.curator_file import curator_from_bytes, curator_version, read_curator
 from twinloop.dataset import DatasetWriter, Header
+from twinloop.dataset.curator_verdicts import with_curator
 from twinloop.dataset.disk_space import disk_space_needed
 from twinloop.dataset.progress import GenerateClock, GenerateProgress
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.writer import RemoteWriter
-from twinloop.dataset.trajectories import trajectory_schema
 from twinloop.dataset.versions import versions
 from twinloop.errors import UsageError
 from twinloop.fleet.capacity import default_workers, refuse_together, width_of
@@ -69,10 +67,7 @@ def generate(
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
     refuse_together(engine, executor)
     header = header_of(config, out.name, total, keep_rejected, engine=engine)
-    judged_by = None if curator is None else read_curator(curator)
-    if judged_by is not None:
-        refuse_misfit(curator_from_bytes(judged_by, where=str(curator)), trajectory_schema(header))
-        header = replace(header, versions={**header.versions, **curator_version(judged_by)})
+    header, judged_by = (header, None) if curator is None else with_curator(header, curator)
     with _writer(out, header, config.to_yaml()) as writer:
         missing = writer.missing()
         workers = max(1, min(workers or default_workers(engine, executor), len(missing))) if missing else 1

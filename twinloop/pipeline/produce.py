@@ -9,15 +9,14 @@ import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from twinloop.curate.discriminator.curator import Curator
-from twinloop.curate.discriminator.curator_file import curator_from_bytes, curator_version
 from twinloop.curate.failure import last_phases
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
-from twinloop.dataset.curator_verdicts import judge_with_curator
+from twinloop.dataset.curator_verdicts import curator_of, judge_with_curator, version_of_curator
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.publish import publish
 from twinloop.dataset.versions import versions
@@ -36,6 +35,9 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.twin import Twin
+
+if TYPE_CHECKING:
+    from twinloop.curate.discriminator.curator import Curator
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,11 @@ class Producer:
         installed = versions(
             picture_features(config.cameras, self._twin), films=bool(config.cameras), engine=job.engine
         )
-        installed |= plugin_versions_of(run) | curator_version(job.curator)
+        installed |= plugin_versions_of(run) | version_of_curator(job.curator)
         refuse_other_versions(job.versions, installed, otherwise="their shards would not form one dataset")
         engine = make_engine(job.engine, self._twin.model, width=job.width)
         self._cell = Cell(self._twin, width=job.width, engine=engine)
-        self._curator = None if job.curator is None else curator_from_bytes(job.curator, where="--curator")
+        self._curator = curator_of(job.curator)
 
     def produce(self, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
         blocks = (self._sampler.draw(first, stop) for first, stop in ranges)
@@ -126,7 +128,7 @@ def _write(
     twin: Twin,
     job: GenerateJob,
     renderer: Renderer | None,
-    curator: Curator | None,
+    curator: "Curator | None",
 ) -> ShardDraft:
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)
     if renderer is not None:
@@ -142,7 +144,7 @@ def _write(
     attempts = episodes.draws.attempts
     count = len(attempts)
     made_with = versions(recording.features, films=renderer is not None, engine=job.engine)
-    made_with |= plugin_versions_of(run) | curator_version(job.curator)
+    made_with |= plugin_versions_of(run) | version_of_curator(job.curator)
     columns = {
         "attempt": attempts,
         "task": recording.tasks,
