@@ -154,9 +154,9 @@ def _shares(drawn: DrawnEpisodes, episodes: int) -> dict[str, float]:
     rates, lacks = {}, {}
     after = int(drawn.accepted.sum()) + episodes * float(drawn.accepted.mean())
     for name, share in wanted.items():
-        mine = drawn.task_names == name
-        accepted = int(drawn.accepted[mine].sum())
-        rates[name] = max((accepted + 1) / (int(mine.sum()) + 2), MIN_RATE)
+        of_task = drawn.task_names == name
+        accepted = int(drawn.accepted[of_task].sum())
+        rates[name] = max((accepted + 1) / (int(of_task.sum()) + 2), MIN_RATE)
         lacks[name] = max(after * share / total - accepted, 0.0) / rates[name]
     needed = sum(lacks.values()) or 1.0
     # A task that lacks nothing keeps a small share, because a config has no tasks with a share of 0.
