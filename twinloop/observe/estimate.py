@@ -189,7 +189,7 @@ def things_in_estimate(estimate: Feature) -> tuple[int, ...]:
 
 
 def tracked_columns(environment: tuple[str, ...]) -> tuple[int, ...]:
-    """First column of each entity that a tracker follows: all but the fixtures that tasks know."""
+    """First column of each entity that a tracker follows: all except fixtures whose pose the task knows."""
     fixed = {fixture.name for task in tasks().values() for fixture in task.fixtures}
     columns = []
     for column, name in enumerate(environment):

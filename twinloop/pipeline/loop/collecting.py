@@ -92,7 +92,7 @@ class Collecting:
         return demonstrations_in(log)
 
     def _by_people(self, number: int, requests: tuple[CollectionRequest, ...], log: Path) -> int:
-        """Wait until people have collected what was asked for."""
+        """Wait until people have collected the requested demonstrations."""
         wanted, done = sum(request.episodes for request in requests), demonstrations_in(log)
         if done < wanted:
             folder = self._folder.parent / ("round-0/before" if number == BEFORE else f"round-{number}")

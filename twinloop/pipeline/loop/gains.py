@@ -1,4 +1,4 @@
-"""Predicted and realised gains of a loop: what the plan of a round promised, and what the next round won."""
+"""Predicted and realised gains of a loop: the prediction of a round's plan, and the gain of the next round."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

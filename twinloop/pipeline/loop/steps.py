@@ -169,7 +169,7 @@ class Steps:
         return read_report(folder)
 
     def calibrate(self, config: RunConfig, report: GapReport, people: People) -> None:
-        """Carry out the plan's calibration of the drive. A robot that cannot be calibrated is left as it is."""
+        """Carry out the plan's calibration of the drive. A robot that cannot be calibrated is skipped."""
         if make_plan(report, robot=self.settings.robot).excites:
             people.require_ready(self.number, self._trials().name)
             try_calibration(config, self.place.robot, self.calibration, seed=self.settings.seed, say=self.on_activity)
