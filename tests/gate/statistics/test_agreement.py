@@ -12,13 +12,13 @@ def counted(*rates: float, trials: int | None = None) -> list[Counted]:
 
 
 def test_rank_violation_by_hand():
-    """The twin swaps the first two of three: each of them is 0.3 off the other, the third is right with both."""
+    """The twin swaps the first two of three policies, which differ by 0.3; the third is ranked correctly."""
     real, sim = np.array([0.5, 0.8, 0.1]), np.array([0.9, 0.6, 0.2])
     assert mean_maximum_rank_violation(sim, real) == pytest.approx((0.3 + 0.3 + 0) / 3)
 
 
 def test_rank_violation_with_ties_by_hand():
-    """The twin sees no difference where there is one of 0.4: the better one is not above, which is wrong once."""
+    """The twin has a tie between two policies that differ by 0.4, which is one violation."""
     real, sim = np.array([0.8, 0.4]), np.array([0.5, 0.5])
     assert mean_maximum_rank_violation(sim, real) == pytest.approx((0.4 + 0) / 2)
     assert mean_maximum_rank_violation(real, real) == 0

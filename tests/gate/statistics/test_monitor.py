@@ -1,4 +1,4 @@
-"""Watching: alarms come soon after a drop and hardly ever before; put away and taken up again nothing is lost."""
+"""The monitor: early alarms after a drop, few false alarms, and the same state after a round trip."""
 
 import json
 from importlib.util import module_from_spec, spec_from_file_location
@@ -20,7 +20,7 @@ def after(monitor: Monitor, *outcomes: float) -> Monitor:
 
 
 def test_false_alarms_are_as_rare_as_promised():
-    """At the very rate that was promised, and with several watches: the worst case."""
+    """The worst case: rates exactly at the expected values, with several signals."""
     rng = np.random.default_rng(0)
     series, horizon, rare = 200, 200, 400.0
     watch = MonitoredSignal("success", 0.9, "lower", 0.7)

@@ -1,4 +1,4 @@
-"""Looking after every trial does not make the answers wrong more often; certain answers come early."""
+"""Sequential tests: error rates hold when the result is checked after every trial, and clear cases end early."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_a_rate_is_judged_wrongly_no_more_often_than_promised(null: float, targe
     assert at_null.accepted <= 0.05 + NOISE
     assert at_target.rejected <= 0.1 + NOISE
     assert at_target.accepted >= 0.9 - NOISE
-    # The point of it all: fewer trials than the test of a size that was fixed beforehand.
+    # Fewer trials than a test with a fixed number of trials.
     assert at_null.mean_trials < 0.7 * fixed.trials
     assert at_target.mean_trials < 0.9 * fixed.trials
 
@@ -33,7 +33,7 @@ def test_equal_arms_are_accepted_at_most_at_the_error_rate(rate: float):
 
 
 def test_changing_conditions_do_not_raise_the_error_rate():
-    """Both arms get worse in the middle, in turn and together: pairs do not mind."""
+    """Both arms get worse in the middle. Pairs have the same conditions, so the error rate holds."""
     rng = np.random.default_rng(4)
     plan = PairPlan(0.0, 0.2)
     gains = plan.factors()[0]
@@ -49,7 +49,7 @@ def test_changing_conditions_do_not_raise_the_error_rate():
 
 @pytest.mark.slow
 def test_limits_hold_at_all_looks_together():
-    """The rate is outside its limits exactly where the bets against it have won: so these are counted."""
+    """The rate is outside its limits exactly if the bets against it reach the threshold, so these are counted."""
     rng = np.random.default_rng(5)
     seen, values = np.arange(1, 101), np.array([0.0, 1.0])
     for rate in (0.5, 0.9, 0.99):
