@@ -285,8 +285,8 @@ def test_the_curation_figures_of_the_readme_equal_the_results():
     assert f"AUROC {curation['auroc_unknown']:.2f}" in text
 
 
-def _managed(each: dict) -> str:
-    return f"{each['robot']['successes']} of {each['robot']['trials']}"
+def _managed(run: dict) -> str:
+    return f"{run['robot']['successes']} of {run['robot']['trials']}"
 
 
 def test_no_placeholder_is_left_in_the_docs():
