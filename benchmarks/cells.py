@@ -81,23 +81,23 @@ def main() -> None:
         for cell in args.cells:
             log = out / "runlogs" / kind / cell
             done = twinloop("collect", "--robot", f"rehearsal:{cell}", "--demonstrator", kind, *many, "--out", log)
-            rows[title][cell] = _told(title, cell, entry(done["runlogs"][0]["tally"]))
+            rows[title][cell] = _print_row(title, cell, entry(done["runlogs"][0]["tally"]))
     for title, policy in policies.items():
         rows[title] = {}
         for cell in args.cells:
             log = out / "runlogs" / policy.name / cell
             done = twinloop("deploy", policy, "--robot", f"rehearsal:{cell}", *many, "--out", log)
-            rows[title][cell] = _told(title, cell, entry((done["policies"] or [None])[0]))
+            rows[title][cell] = _print_row(title, cell, entry((done["policies"] or [None])[0]))
     if args.json:
         print(json.dumps({"demonstrations": args.demonstrations, "steps": args.steps, "rows": rows}))
 
 
-def _told(title: str, cell: str, found: dict[str, Any]) -> dict[str, Any]:
+def _print_row(title: str, cell: str, row: dict[str, Any]) -> dict[str, Any]:
     print(
-        f"{title:40} {cell:8} {found['successes']}/{found['episodes']} [{found['low']:.2f}, {found['high']:.2f}]",
+        f"{title:40} {cell:8} {row['successes']}/{row['episodes']} [{row['low']:.2f}, {row['high']:.2f}]",
         flush=True,
     )
-    return found
+    return row
 
 
 if __name__ == "__main__":

@@ -64,12 +64,12 @@ class UpdatedSlopes(CountedObjective):
     """
 
     curved = 0.0
-    _tried: tuple[np.ndarray, np.ndarray] | None = None
+    _evaluated: tuple[np.ndarray, np.ndarray] | None = None
     _last: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def residuals(self, places: np.ndarray) -> np.ndarray:
         outcome = super().residuals(places)
-        self._tried = np.atleast_2d(places), outcome
+        self._evaluated = np.atleast_2d(places), outcome
         return outcome
 
     def linearised(self, place: np.ndarray, *, step: float = 2e-3) -> tuple[np.ndarray, np.ndarray]:
@@ -84,25 +84,25 @@ class UpdatedSlopes(CountedObjective):
         self, place: np.ndarray, before: np.ndarray, residual: np.ndarray, jacobian: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Residuals and Broyden updates of the slopes, block by block; None if a block was predicted badly."""
-        if self._tried is None:
+        if self._evaluated is None:
             return None
-        places, outcome = self._tried
+        places, outcome = self._evaluated
         residual, jacobian = residual.copy(), jacobian.copy()
         for block in self.blocks:
             own, rows = block.variables, self.of_block(block)
             change = place[own] - before[own]
             if not change.any():
                 continue
-            tried = np.flatnonzero((places[:, own] == place[own]).all(axis=1))
-            if not len(tried):
+            same = np.flatnonzero((places[:, own] == place[own]).all(axis=1))
+            if not len(same):
                 return None
-            slope, moved = jacobian[np.ix_(rows, own)], outcome[tried[0], rows] - residual[rows]
+            slope, moved = jacobian[np.ix_(rows, own)], outcome[same[0], rows] - residual[rows]
             missed = moved - slope @ change
-            slow = robust_cost(outcome[tried[0], rows]) > 0.99 * robust_cost(residual[rows])
+            slow = robust_cost(outcome[same[0], rows]) > 0.99 * robust_cost(residual[rows])
             if slow or np.linalg.norm(missed) > self.curved * np.linalg.norm(moved):
                 return None
             jacobian[np.ix_(rows, own)] = slope + np.outer(missed, change) / float(change @ change)
-            residual[rows] = outcome[tried[0], rows]
+            residual[rows] = outcome[same[0], rows]
         return residual, jacobian
 
 

@@ -38,14 +38,14 @@ def activity(mean: float, shape: tuple[int, ...], rng: np.random.Generator) -> n
 
 
 def alarms(values: np.ndarray, watch: MonitoredSignal, threshold: float) -> np.ndarray:
-    """(series,) the first episode, from 1, at which the money reaches the threshold; 0 where never. All at once; that
+    """(series,) the first episode, from 1, at which the wealth reaches the threshold; 0 where never. All at once; that
     Monitor does the same, one episode at a time, is tested."""
     bets = watch.bets
-    money, first = np.zeros((len(values), len(bets.shares))), np.zeros(len(values), int)
+    wealth, first = np.zeros((len(values), len(bets.shares))), np.zeros(len(values), int)
     bad, most = (1 - values, 1 - watch.expected) if watch.worse == "lower" else (values, watch.expected)
     for episode in range(values.shape[1]):
-        money = np.minimum((money + 1) * bets.factors(bad[:, episode], most), 1e300)
-        first = np.where((first == 0) & (money @ bets.weights >= threshold), episode + 1, first)
+        wealth = np.minimum((wealth + 1) * bets.factors(bad[:, episode], most), 1e300)
+        first = np.where((first == 0) & (wealth @ bets.weights >= threshold), episode + 1, first)
     return first
 
 
@@ -104,13 +104,13 @@ def main() -> None:
     rng = np.random.default_rng(0)
     watched = watches()
     usual = {"success": 0.95, "interventions": 2 / TRIALS, "safety": 0.01, "drift": 0.02}
-    promised = {name: watch.expected for name, watch in watched.items()}
+    expected = {name: watch.expected for name, watch in watched.items()}
     threshold = FALSE_ALARM_EPISODES * len(watched)
     results = {
         "series": args.series, "horizon": HORIZON, "trials": TRIALS,
         "false_alarm_episodes": FALSE_ALARM_EPISODES, "bound": HORIZON / FALSE_ALARM_EPISODES,
-        "expected": {name: round(value, 4) for name, value in promised.items()},
-        "at_promise": false_alarms(promised, watched, series=args.series, rng=rng),
+        "expected": {name: round(value, 4) for name, value in expected.items()},
+        "at_promise": false_alarms(expected, watched, series=args.series, rng=rng),
         "as_before": false_alarms(usual, watched, series=args.series, rng=rng),
         "success": [
             {"rate": rate} | delays("success", 0.95, rate, watched["success"], threshold, series=args.series, rng=rng)
@@ -124,7 +124,7 @@ def main() -> None:
             ]
             for name, means in (("interventions", (0.2, 0.4)), ("safety", (0.1, 0.2)), ("drift", (0.1, 0.3)))
         },
-        "window": window(0.95, 0.7, promised["success"], series=args.series, rng=rng),
+        "window": window(0.95, 0.7, expected["success"], series=args.series, rng=rng),
     }  # fmt: skip
     for name, value in results.items():
         print(name, value)

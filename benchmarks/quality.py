@@ -62,32 +62,32 @@ def main() -> None:
 
 def measured(clean: list[RecordedEpisode], seeds: int) -> dict:
     config = QualityConfig()
-    summaries = [EpisodeStatistics.of(take) for take in clean]
-    crowd = DatasetStatistics.of(summaries)
-    verdicts = {take.attempt: judge(take, crowd, config).verdict for take in clean}
+    summaries = [EpisodeStatistics.of(recording) for recording in clean]
+    statistics = DatasetStatistics.of(summaries)
+    verdicts = {recording.attempt: judge(recording, statistics, config).verdict for recording in clean}
     rejected = [verdict for verdict in verdicts.values() if verdict]
-    good = [take for take in clean if not verdicts[take.attempt] and take.rows >= LEAST_ROWS]
+    good = [recording for recording in clean if not verdicts[recording.attempt] and recording.rows >= LEAST_ROWS]
     faults = {}
     for name, (check, fault) in FAULTS.items():
-        tried = detected = named = 0
+        injected = detected = named = 0
         for seed in range(seeds):
-            for take in good:
-                broken = fault(take, np.random.default_rng([seed, take.attempt]))
+            for recording in good:
+                broken = fault(recording, np.random.default_rng([seed, recording.attempt]))
                 if broken is None:
                     continue
-                others = [summary for summary in summaries if summary.attempt != take.attempt]
+                others = [summary for summary in summaries if summary.attempt != recording.attempt]
                 quality = judge(broken, DatasetStatistics.of([*others, EpisodeStatistics.of(broken)]), config)
-                tried += 1
+                injected += 1
                 detected += any(finding.check == check for finding in quality.findings)
                 named += quality.verdict == check
-        faults[name] = {"check": check, "tried": tried, "found": detected, "named": named}
-    tried = sum(row["tried"] for row in faults.values())
+        faults[name] = {"check": check, "tried": injected, "found": detected, "named": named}
+    injected = sum(row["tried"] for row in faults.values())
     _, high = wilson(len(rejected), len(clean))
     return {
         "clean": {"episodes": len(clean), "rejected": len(rejected), "high": float(high), "verdicts": rejected},
         "faults": faults,
-        "found": sum(row["found"] for row in faults.values()) / max(tried, 1),
-        "named": sum(row["named"] for row in faults.values()) / max(tried, 1),
+        "found": sum(row["found"] for row in faults.values()) / max(injected, 1),
+        "named": sum(row["named"] for row in faults.values()) / max(injected, 1),
     }
 
 

@@ -113,7 +113,7 @@ def xl330(data: Path, threads: int) -> dict[str, Any]:
         }
         mae = replayed.errors["position"].mae
         print(f"  kp{gain:g} held out: {mae:.4f} rad ({seconds:.0f} CPU s)", flush=True)
-    mean = sum(each["mae_rad"] for each in by_gain.values()) / len(by_gain)
+    mean = sum(result["mae_rad"] for result in by_gain.values()) / len(by_gain)
     return {
         "by_gain": by_gain,
         "mae_rad": round(mean, 4),
@@ -135,22 +135,22 @@ def cube(data: Path, threads: int) -> dict[str, Any]:
         began = time.perf_counter()
         fit = fit_by_population(bench, Checked(seen, ()), bench.fit, seed=0, where=Where(threads))
         seconds = time.perf_counter() - began
-        found = replay_with_band(bench, unseen, fit.patch, where=Where(threads))
+        replayed = replay_with_band(bench, unseen, fit.patch, where=Where(threads))
         by_split[f"third {third + 1}"] = {
             "tosses_fitted": len(fit.used),
             "tosses_unseen": len(unseen),
             "seconds": round(seconds, 1),
-            **_of_tosses(found),
+            **_of_tosses(replayed),
             "one_frame": one_frame(bench, seen, unseen, fit.patch.values, Where(threads)),
-            "coverage": {name: round(share, 3) for name, share in found.coverage.items()},
+            "coverage": {name: round(share, 3) for name, share in replayed.coverage.items()},
             "fitted": {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in fit.patch.fitted.items()},
         }
         defaults.append(_of_tosses(replay(bench, unseen, CUBE_ENGINE, where=Where(threads))))
-        print(f"  third {third + 1} unseen: {_of_tosses(found)} ({seconds:.0f} s)", flush=True)
+        print(f"  third {third + 1} unseen: {_of_tosses(replayed)} ({seconds:.0f} s)", flush=True)
     return {
         "frames_used": bench.logs.begin_frames,
         "by_split": by_split,
-        "engine_defaults": {name: round(sum(each[name] for each in defaults) / THIRDS, 2) for name in defaults[0]},
+        "engine_defaults": {name: round(sum(errors[name] for errors in defaults) / THIRDS, 2) for name in defaults[0]},
         "to_reach": {"width_percent": CUBE_TO_REACH[0], "degrees": CUBE_TO_REACH[1], "frames_used": 1},
     }
 
@@ -201,10 +201,11 @@ def _started(bench: Bench, log: Log, noise: dict[str, np.ndarray], rng: np.rando
     return replace(log, columns={"state": state})
 
 
-def _of_tosses(found: Replay) -> dict[str, float]:
+def _of_tosses(replayed: Replay) -> dict[str, float]:
     """Means over tosses of the mean over each whole toss; a width is two half widths."""
     place, turn = (
-        sum(errors[name].mae for errors in found.by_log.values()) / len(found.by_log) for name in ("place", "turn")
+        sum(errors[name].mae for errors in replayed.by_log.values()) / len(replayed.by_log)
+        for name in ("place", "turn")
     )
     return {"width_percent": round(50 * place, 2), "degrees": round(turn, 2)}
 
@@ -218,17 +219,17 @@ def depth(data: Path, threads: int) -> dict[str, Any]:
         "edge_noise_px": [noise.spread_px.value, noise.spread_px.low, noise.spread_px.high],
         "edge_noise_px_by_distance": list(noise.near_far_px),
         "axial_mm": list(noise.axial_mm),
-        "by_distance": [asdict(each) for each in noise.bins],
+        "by_distance": [asdict(bin_) for bin_ in noise.bins],
         "threads": threads,
     }
 
 
 def frames(data: Path, threads: int) -> dict[str, Any]:
-    found = anchor(load_config(EXAMPLES / "cameras.yaml"), data / "so101_table_cleanup" / "videos", camera="front")
+    anchored = anchor(load_config(EXAMPLES / "cameras.yaml"), data / "so101_table_cleanup" / "videos", camera="front")
     return {
-        "distance_before": round(found.distance_before, 2),
-        "distance_after": round(found.distance_after, 2),
-        "fitted": {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in found.patch.fitted.items()},
+        "distance_before": round(anchored.distance_before, 2),
+        "distance_after": round(anchored.distance_after, 2),
+        "fitted": {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in anchored.patch.fitted.items()},
         "threads": threads,
     }
 
@@ -244,9 +245,9 @@ def show(results: dict[str, Any]) -> None:
         print(f"so101 {name + ', RMSE %':28}{reached:10.3f}{part['lag_rmse'][name]:10.3f}   {covered:.1f} %")
     if "cpu_s" in results.get("so101", {}):
         print(f"so101 {'CPU seconds of the fit':28}{results['so101']['cpu_s']:10.1f}")
-    for name, each in results.get("xl330", {}).get("by_gain", {}).items():
-        label, covered = f"{name} held out, MAE rad", 100 * each["coverage"]
-        print(f"xl330 {label:28}{each['mae_rad']:10.4f}{XL330_COULOMB_VISCOUS_RAD:10.3f}   {covered:.1f} %")
+    for name, result in results.get("xl330", {}).get("by_gain", {}).items():
+        label, covered = f"{name} held out, MAE rad", 100 * result["coverage"]
+        print(f"xl330 {label:28}{result['mae_rad']:10.4f}{XL330_COULOMB_VISCOUS_RAD:10.3f}   {covered:.1f} %")
 
     for split, part in results.get("cube", {}).get("by_split", {}).items():
         for name, unit, of in (("width_percent", "place, % of width", "place"), ("degrees", "turn, degrees", "turn")):
@@ -255,9 +256,9 @@ def show(results: dict[str, Any]) -> None:
             for start, errors in part.get("one_frame", {}).items():
                 print(f"     {'from one frame, ' + start:29}{errors[name]:10.2f}{limit:10.1f}")
             print(f"     {'engine defaults':29}{results['cube']['engine_defaults'][name]:10.2f}")
-    for each in results.get("depth", {}).get("by_distance", []):
-        label = f"{each['near_m']:.1f} to {each['far_m']:.1f} m, mm"
-        print(f"depth noise {label:22}{each['measured_mm']:10.2f} measured, {each['twin_mm']:.2f} in the twin")
+    for result in results.get("depth", {}).get("by_distance", []):
+        label = f"{result['near_m']:.1f} to {result['far_m']:.1f} m, mm"
+        print(f"depth noise {label:22}{result['measured_mm']:10.2f} measured, {result['twin_mm']:.2f} in the twin")
     if "frames" in results:
         part = results["frames"]
         print(f"frames, distance in levels: {part['distance_before']:.1f} before, {part['distance_after']:.1f} after")

@@ -79,11 +79,11 @@ def measured(engine: str, cell: str, robot: str, task: str, episodes: int) -> di
     name = f"{engine}:{cell},robot={robot},task={task}"
     live = TimedCell(cell_of(name), id=name)
     demonstrator = Demonstrator(live.describe(), seed=0, task=tasks()[task])
-    shown = [demonstrate(live, demonstrator, episode) for episode in range(episodes)]
-    succeeded = sum(bool(one.outcome.success) for one in shown)
+    demonstrations = [demonstrate(live, demonstrator, episode) for episode in range(episodes)]
+    succeeded = sum(bool(demonstration.outcome.success) for demonstration in demonstrations)
     low, high = wilson(succeeded, episodes)
-    failed = Counter(one.last_phase for one in shown if not one.outcome.success)
-    periods = sum(one.periods for one in shown)
+    failed = Counter(demonstration.last_phase for demonstration in demonstrations if not demonstration.outcome.success)
+    periods = sum(demonstration.periods for demonstration in demonstrations)
     return {
         "engine": engine, "cell": cell, "robot": robot, "task": task, "episodes": episodes, "succeeded": succeeded,
         "low": round(float(low), 4), "high": round(float(high), 4),

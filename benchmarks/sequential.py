@@ -42,8 +42,8 @@ def of_arms(control: float, candidate: float, *, series: int) -> dict[str, float
     plan, pairs = PairPlan(0.0, target, ERROR, MISS), fixed_pairs(control, candidate)
 
     def chances(ours: float, theirs: float) -> tuple[float, float, float]:
-        won, lost = ours * (1 - theirs), theirs * (1 - ours)
-        return lost, 1 - won - lost, won
+        only_ours, only_theirs = ours * (1 - theirs), theirs * (1 - ours)
+        return only_theirs, 1 - only_ours - only_theirs, only_ours
 
     better = (1 + candidate) / 2
     truths = {"null": control, "target": candidate, "better": better, "worse": control - target}
@@ -65,14 +65,18 @@ def _summary(outcomes: dict) -> dict[str, float]:
 
 def fixed_pairs(control: float, candidate: float) -> int:
     """The smallest number of pairs for which McNemar's exact one-sided test has the power."""
-    won, lost = candidate * (1 - control), control * (1 - candidate)
+    only_candidate, only_control = candidate * (1 - control), control * (1 - candidate)
     for n in range(5, 2000):
         differing = np.arange(n + 1)
         tails = np.where(differing[None] == 0, 1.0, bdtrc(differing[None] - 1.0, differing[:, None], 0.5))
         enough = (tails <= ERROR) & (differing[None] <= differing[:, None])
         least = np.where(enough.any(axis=1), enough.argmax(axis=1), n + 1)
-        chance = np.diff(np.concatenate([[0.0], bdtr(differing.astype(float), n, won + lost)]))
-        power = np.where(least > differing, 0.0, bdtrc(np.maximum(least - 1.0, 0), differing, won / (won + lost)))
+        chance = np.diff(np.concatenate([[0.0], bdtr(differing.astype(float), n, only_candidate + only_control)]))
+        power = np.where(
+            least > differing,
+            0.0,
+            bdtrc(np.maximum(least - 1.0, 0), differing, only_candidate / (only_candidate + only_control)),
+        )
         if chance @ power >= 1 - MISS:
             return n
     raise ValueError("more than 2,000 pairs")

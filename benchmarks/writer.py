@@ -146,24 +146,24 @@ def raw_gather(shards: list[Shard], batch: int) -> float:
     return time.perf_counter() - begin
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
 def measure(folder: Path, frames_wanted: int, batch: int, workers: int) -> dict[str, float | int]:
     rng = np.random.default_rng(0)
     shards: list[Shard] = []
-    say(f"making up {frames_wanted:,} frames")
+    log(f"making up {frames_wanted:,} frames")
     while sum(shard.recording.total_frames for shard in shards) < frames_wanted:
         shards.append(made_up_shard(len(shards) * SHARD_EPISODES, rng))
     frames = sum(shard.recording.total_frames for shard in shards)
 
-    say("writing")
+    log("writing")
     path = folder / "dataset"
     spent = write(path, shards, workers)
-    say("reading")
+    log("reading")
     transitions, read_s = read(path, batch)
-    say("limits of the machine")
+    log("limits of the machine")
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     shard_size = sum(entry.size_bytes for entry in Dataset.open(path).entries)
     raw_write_s, raw_gather_s = raw_write(folder, size), raw_gather(shards, batch)

@@ -22,12 +22,12 @@ STARTS_WITHIN_S = 120
 
 @dataclass(frozen=True)
 class Store:
-    """environment: what tells a process where the store is and who asks."""
+    """environment: variables with the address and credentials of the store."""
 
     environment: dict[str, str]
 
     def address(self, name: str) -> str:
-        """Of a dataset that nobody has used."""
+        """A new address of a dataset."""
         return f"s3://{BUCKET}/{secrets.token_hex(4)}/{name}"
 
     def file_address(self, name: str) -> str:
@@ -85,7 +85,7 @@ def _wait(process: subprocess.Popen, url: str, log: Path) -> None:
             try:
                 urllib.request.urlopen(url, timeout=5).close()
                 return
-            except urllib.error.HTTPError as answer:  # it asks who is there, and so it is up
+            except urllib.error.HTTPError as answer:  # the store answers, so it is running
                 answer.close()
                 return
         time.sleep(0.1)
@@ -96,9 +96,9 @@ def _free_ports(count: int) -> list[int]:
     """Held all at once, so that they differ."""
     sockets = [socket.socket() for _ in range(count)]
     try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+        for socket_ in sockets:
+            socket_.bind(("127.0.0.1", 0))
+        return [socket_.getsockname()[1] for socket_ in sockets]
     finally:
-        for each in sockets:
-            each.close()
+        for socket_ in sockets:
+            socket_.close()

@@ -58,15 +58,15 @@ def test_a_package_that_cannot_be_imported_is_an_error_with_its_cause(install):
 
 
 @pytest.mark.parametrize(
-    ("line", "meant"),
+    ("line", "nearest"),
     [("from twinloop.twin.skills import grap", "grasp"), ("from twinloop.twin.relations import insid", "inside")],
 )
-def test_an_unknown_skill_or_relation_is_named_with_file_line_and_the_nearest_name(install, line: str, meant: str):
-    install(f"bad-{meant}", {"twinloop.tasks": {"mine": f"bad_{meant}:MINE"}}, f"\n{line}\nMINE = 1")
+def test_an_unknown_skill_or_relation_is_named_with_file_line_and_the_nearest_name(install, line: str, nearest: str):
+    install(f"bad-{nearest}", {"twinloop.tasks": {"mine": f"bad_{nearest}:MINE"}}, f"\n{line}\nMINE = 1")
     with pytest.raises(PluginError) as raised:
         load("twinloop.tasks")
     message = str(raised.value)
-    for word in (f"bad-{meant} 2.1: entry point 'mine'", f"bad_{meant}.py:2", f"did you mean {meant}", "Fix or"):
+    for word in (f"bad-{nearest} 2.1: entry point 'mine'", f"bad_{nearest}.py:2", f"did you mean {nearest}", "Fix or"):
         assert word in message, message
     assert "\n" not in message
 

@@ -92,7 +92,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# In this order: an example may use what an earlier one has made.
+# In this order: an example may use the result of an earlier one.
 EXAMPLES = (
     "load_config", "explain", "generate", "RunConfig", "Dataset", "train", "Checkpoint", "finetune", "value",
     "evaluate", "promote", "rollback", "deploy", "diagnose", "plan", "calibrate", "loop", "Robot", "Task", "Parameter",

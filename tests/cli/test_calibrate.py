@@ -73,8 +73,8 @@ def test_bad_logs_are_named_and_nothing_is_written(place: Path, tmp_path: Path, 
     failed = command_output(capsys, "calibrate", TWIN, "--logs", str(tmp_path), "--out", str(out), code=1)
     assert "degrees for radians" in failed["error"]
     assert not out.exists()
-    looked = command_output(capsys, "calibrate", TWIN, "--logs", str(place / "seen"), "--check")
-    assert looked["logs"] == 2
+    checked = command_output(capsys, "calibrate", TWIN, "--logs", str(place / "seen"), "--check")
+    assert checked["logs"] == 2
 
 
 def test_a_patch_of_another_twin_is_refused(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

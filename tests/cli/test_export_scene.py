@@ -1,4 +1,4 @@
-"""`twinloop export-scene`: its summary, its episodes, and what it refuses."""
+"""`twinloop export-scene`: summary, episodes and refusals."""
 
 import json
 import sys

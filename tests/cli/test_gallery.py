@@ -124,7 +124,7 @@ def test_without_opengl_the_message_names_the_command_to_run(cell: Path, tmp_pat
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     assert "apt-get install -y libegl1 libosmesa6 libgl1-mesa-dri" in message
-    # So does a run that is to film; one that is not goes on working.
+    # A run with cameras fails too; a run without cameras works.
     assert main(["generate", str(cell), "--episodes", "2", "--out", str(tmp_path / "film"), "--workers", "1"]) == 1
     assert "apt-get install" in capsys.readouterr().err
     out = tmp_path / "dataset"

@@ -63,7 +63,7 @@ def filmed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def recorded(dataset: Path, out: Path, *words: str) -> tuple[dict[str, Chunk], dict[str, Chunk]]:
-    """Entity -> what moves, entity -> what is static, as read back from the file."""
+    """(entity -> columns, entity -> static components), read back from the file."""
     assert main(["view", str(dataset), "--out", str(out), *words]) == 0
     moving, static = {}, {}
     for chunk in RrdReader(out).stream().to_chunks():

@@ -56,7 +56,7 @@ def read(yaml_text: str) -> Bench:
 
 
 @pytest.mark.parametrize("rest", ["", FULL])
-def test_what_is_written_reads_back_as_itself_and_fits_the_schema(rest: str):
+def test_written_values_read_back_the_same_and_fit_the_schema(rest: str):
     bench = read(HEAD + rest)
     written = write_record(bench)
     validator = jsonschema.Draft202012Validator(json_schema(Bench, title="Bench"))
@@ -97,7 +97,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_not_valid_is_refused_by_reader_and_schema(name: str):
+def test_invalid_values_are_refused_by_reader_and_schema(name: str):
     yaml_text, words = BAD[name]
     with pytest.raises(ConfigError) as error:
         read(yaml_text)
@@ -157,7 +157,7 @@ def test_a_plain_dataclass_is_a_record():
         ({"arrived": "soon"}, ["arrived", "a day like 2027-12-31, or null"]),
     ],
 )
-def test_what_a_plain_dataclass_cannot_hold_is_refused_with_the_callers_error(change: dict, words: list[str]):
+def test_invalid_values_of_a_plain_dataclass_are_refused_with_the_callers_error(change: dict, words: list[str]):
     with pytest.raises(DatasetError) as error:
         record_from_json(Delivery, write_record(DELIVERY) | change, where="d.json", error=DatasetError)
     assert all(word in str(error.value) for word in words), error.value

@@ -44,7 +44,7 @@ FULL = "name: hall\nfloor: 2\nlit: true\ncorner_m: [1, 2]\ntags: [a]\nlamps: {le
 
 
 @pytest.mark.parametrize("yaml_text", ["name: hall", FULL, FULL + "spare: {power_w: 5}\n"])
-def test_what_is_written_reads_back_as_itself_and_fits_the_schema(yaml_text: str):
+def test_written_records_read_back_the_same_and_fit_the_schema(yaml_text: str):
     room = read(yaml_text)
     written = write_record(room)
     assert read_record(Room, Section("again", "", written, {})) == room
@@ -52,12 +52,12 @@ def test_what_is_written_reads_back_as_itself_and_fits_the_schema(yaml_text: str
     assert "computed" not in written
 
 
-def test_a_base_gives_what_the_section_does_not():
+def test_a_base_gives_the_values_of_missing_keys():
     base = read(FULL)
     assert read("name: kitchen", base=base) == Room("kitchen", 2, True, (1.0, 2.0), ("a",), base.lamps)
 
 
-def test_what_the_caller_gives_is_not_read():
+def test_attributes_that_the_caller_gives_are_not_read():
     assert read("name: hall\nfloor: 7", given={"floor": 3, "computed": 9.0}) == Room("hall", 3, computed=9.0)
 
 
@@ -80,14 +80,14 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_not_valid_is_refused_by_name(name: str):
+def test_invalid_keys_are_refused_by_name(name: str):
     yaml_text, words = BAD[name]
     with pytest.raises(ConfigError) as error:
         read(yaml_text)
     assert all(part in str(error.value) for part in words), error.value
 
 
-def test_the_schema_says_what_the_reader_enforces():
+def test_the_schema_has_the_rules_of_the_reader():
     schema = json_schema(Room, title="Room")
     assert schema["required"] == ["name"]
     assert schema["properties"]["floor"] == {

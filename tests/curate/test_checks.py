@@ -61,7 +61,7 @@ def test_outcomes_are_judged_too(few: Episodes, twin: Twin):
 
 
 @pytest.mark.parametrize("name", ["diverged", "non_finite"])
-def test_what_is_not_physics_is_never_storable(few: Episodes, twin: Twin, name: str):
+def test_diverged_or_non_finite_episodes_are_never_storable(few: Episodes, twin: Twin, name: str):
     flags = np.arange(len(few.lengths)) == VICTIM
     bad = replace(few, diverged=flags) if name == "diverged" else doctored(few, *FAULTS[name])
     np.testing.assert_array_equal(judge(bad, twin, CurateConfig()).storable, ~flags)

@@ -26,7 +26,7 @@ def test_sobol_beats_independent_draws_at_every_size(rows):
     assert even.unevenness < 0.5 * chance.unevenness
 
 
-def test_independent_draws_are_what_is_expected_of_them():
+def test_independent_draws_have_the_expected_discrepancy():
     results = [coverage(columns_of(uniform(300, seed=seed))) for seed in range(40)]
     mean = np.mean([result.discrepancy or np.nan for result in results])
     assert mean == pytest.approx(results[0].expected_discrepancy, rel=0.1)
@@ -93,7 +93,7 @@ def test_a_choice_of_few_values_fills_its_own_cells():
 
 
 @pytest.mark.parametrize("columns", [{}, {"a": np.ones(5)}, {"a": np.array([1.0])}, {"a": np.array([])}])
-def test_nothing_varied_is_nothing_to_say(columns):
+def test_without_varied_columns_there_is_no_measure(columns):
     report = coverage(columns)
     assert report.columns == ()
     assert report.unevenness is None

@@ -1,4 +1,4 @@
-"""Failures have names: told from what happened, and given to every attempt that did not succeed and to no other."""
+"""Failures have names that follow from the episode. Every failed attempt has one, and no other."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ def test_success_has_no_name_and_every_failure_has_one(simulate: Simulate, twin:
         ("timeout", {"target_position_noise_cm": 25.0}),  # farther than the arm reaches
     ],
 )
-def test_what_a_draw_causes_is_what_it_is_called(simulate: Simulate, twin: Twin, failure: str, drawn: dict):
+def test_a_failure_has_the_name_of_its_cause(simulate: Simulate, twin: Twin, failure: str, drawn: dict):
     assert names(simulate, twin, **drawn) == (failure, failure)
 
 
@@ -56,13 +56,13 @@ def test_an_arm_too_weak_to_move_never_reaches_the_object(simulate: Simulate, tw
     assert failures_of(episodes, held_back, LIMITS) == ("never_reached",)
 
 
-def test_what_was_put_down_elsewhere_missed_the_goal(simulate: Simulate, twin: Twin):
+def test_an_object_put_down_elsewhere_missed_the_goal(simulate: Simulate, twin: Twin):
     """A zone so small that the expert's aim is not good enough."""
     exacting = replace(twin, task=replace(PICK_AND_PLACE, success=(at("object", "goal", within_m=1e-6),)))
     assert failures_of(simulate(2, of=exacting), exacting, LIMITS) == ("missed_goal",) * 2
 
 
-def test_what_is_lost_on_the_way_was_dropped_in_transfer(few: Episodes, twin: Twin):
+def test_an_object_lost_on_the_way_was_dropped_in_transfer(few: Episodes, twin: Twin):
     """An episode cut short in its transfer, with nothing between the fingers any more."""
     stop = int(np.flatnonzero(few["phase"][: few.lengths[0], 0] == 4)[8])
     tape = few.tape[:stop].copy()
@@ -71,14 +71,14 @@ def test_what_is_lost_on_the_way_was_dropped_in_transfer(few: Episodes, twin: Tw
         few, tape=tape, lengths=np.append(stop, np.zeros(11, int)), success=np.zeros(12, bool), lost=np.ones(12, bool)
     )
     assert failures_of(lost, twin, LIMITS)[0] == "dropped_in_transfer"
-    # Still gripped, and given up: what the fingers touch is not what they hold.
+    # The fingers still touch the object, but the attempt was given up.
     gripped = replace(lost, tape=few.tape[:stop])
     assert failures_of(gripped, twin, LIMITS)[0] == "dropped_in_transfer"
     # Gripped to the end of its time.
     assert failures_of(replace(gripped, lost=np.zeros(12, bool)), twin, LIMITS)[0] == TIMEOUT
 
 
-def test_what_stands_in_the_way_makes_some_fail(simulate: Simulate):
+def test_obstacles_make_some_episodes_fail(simulate: Simulate):
     obstructed = assemble(
         FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"], features=Features(surroundings=frozenset({"item"}))
     )
@@ -90,7 +90,7 @@ def test_what_stands_in_the_way_makes_some_fail(simulate: Simulate):
     assert 0.4 < simulate(48, of=obstructed, ranges=ranges).success.mean() < 1
 
 
-def test_a_diverged_episode_is_called_that_even_without_a_frame(few: Episodes, twin: Twin):
+def test_a_diverged_episode_without_frames_is_called_diverged(few: Episodes, twin: Twin):
     diverged = np.zeros(12, bool)
     diverged[[0, 5]] = True
     lengths = few.lengths.copy()

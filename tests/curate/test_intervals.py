@@ -13,7 +13,7 @@ def test_known_values(successes, trials, low, high):
     assert wilson(successes, trials) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_it_agrees_with_scipy_everywhere():
+def test_the_interval_equals_scipys():
     trials = np.arange(1, 40)
     for successes in range(40):
         counted = trials[trials >= successes]

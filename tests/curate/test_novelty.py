@@ -11,7 +11,7 @@ def motions(count: int, *, seed: int = 0) -> list[np.ndarray]:
     return [np.cumsum(rng.normal(size=(int(rng.integers(40, 60)), 4)), axis=0) for _ in range(count)]
 
 
-def test_copies_and_near_copies_are_told_apart():
+def test_copies_and_near_copies_are_distinguished():
     episodes = motions(60)
     noise = np.random.default_rng(1).normal(scale=0.01, size=episodes[5].shape)
     episodes += [episodes[3], episodes[5] + noise]

@@ -68,7 +68,7 @@ def test_few_values_have_a_bin_each_and_missing_ones_none():
     assert (by_column.fall.low, by_column.fall.high) == (2, 2)
 
 
-def test_what_does_not_vary_is_left_out():
+def test_constant_columns_are_left_out():
     assert success_by_parameter({"a": np.ones(9), "b": np.full(9, np.nan)}, np.ones(9, bool)) == ()
     assert success_by_parameter({"a": np.empty(0)}, np.empty(0, bool)) == ()
 

@@ -13,7 +13,7 @@ from tests.diagnose.test_compare import made
 from tests.diagnose.test_plan import report as gap_report
 from tests.diagnose.test_plan import wrong
 from tests.gate.made_up import evaluation_of
-from tests.gate.runlogs import Tried, in_turns, runlog
+from tests.gate.runlogs import Trial, in_turns, runlog
 from tests.gate.test_monitor import AFTER
 from tests.gate.trust.test_judgement import SIM, judged
 from tests.gate.world import GOOD, POOR, World, some
@@ -87,7 +87,7 @@ def gate_pages(folder: Path) -> dict[str, str]:
     records = [record for record in registry.ledger.records if "findings" in record.details]
     write_decision_page(world.registry, records[-1])
     status = status_of(registry, world.rules.canary)
-    log = runlog(folder / "work", [Tried(world.digest(2), arm="")] * 12, began=AFTER)
+    log = runlog(folder / "work", [Trial(world.digest(2), arm="")] * 12, began=AFTER)
     return {
         "decision": render_decision(Decision.of_record(records[-1]), records[-1]),
         "refusal": render_decision(Decision.of_record(records[0]), records[0]),

@@ -109,7 +109,7 @@ def _shard(
 ) -> ShardDraft:
     attempts = range(first, stop)
     stored = [attempt for attempt in attempts if head.keep_rejected or verdicts[attempt] == "accepted"]
-    episodes = [_frames(each) for each in stored]
+    episodes = [_frames(row) for row in stored]
     lengths = np.array([len(episode["phase"]) for episode in episodes], np.int64)
     recording = Recording(
         attempts=np.array(stored, np.int64),

@@ -109,7 +109,7 @@ def test_labels_of_the_two_thresholds_do_not_overlap():
 
 @pytest.mark.parametrize("ticks", [1e-5, 0.02, 7e5])
 def test_ticks_do_not_run_into_the_axis_title(ticks: float):
-    """The title stands left of the widest tick label, whatever its width."""
+    """The title is left of the widest tick label."""
     line = Line("a", np.linspace(0, 1, 5), ticks * np.linspace(-1, 1, 5))
     svg = ElementTree.fromstring(lines([line], quantity("x"), quantity("y", "evidence"), "x").svg())
     title_x, label_x = 0.0, []

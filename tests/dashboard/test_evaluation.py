@@ -14,7 +14,7 @@ from twinloop.gate import Evaluation, compare
 SOME = np.arange(90) % 3 > 0
 
 
-def test_success_and_phases_are_told_with_their_intervals():
+def test_success_and_phases_have_intervals():
     page = render_evaluation(evaluation_of(SOME))
     assert "66.7 %" in page
     assert "95 % interval 56.4 % to 75.5 %" in page
@@ -42,12 +42,12 @@ def test_only_parameters_that_change_success_have_a_chart_and_all_are_in_the_tab
     assert "<td>object_mass_kg</td>" in folded
 
 
-def test_each_failure_can_be_made_again_from_what_is_written():
+def test_the_page_has_checkpoint_seed_and_attempt_of_each_failure():
     page = render_evaluation(evaluation_of(SOME))
     assert page.count(f"{'c' * 12} · 7 · ") == 30
 
 
-def test_a_comparison_says_who_is_better_or_that_nobody_knows():
+def test_a_comparison_names_the_better_policy_or_calls_it_undecided():
     good, bad = evaluation_of(np.ones(60), name="good"), evaluation_of(np.arange(60) % 2, name="bad")
     assert "good is better than bad on the same 60 draws: +50.0 points" in render_evaluation(
         good, comparison=compare(good, bad)
@@ -64,7 +64,7 @@ def test_a_policy_that_never_succeeds_has_a_page_too():
     assert "<svg" in page
 
 
-def test_films_are_inside_the_page_and_nothing_else_may_be_loaded(tmp_path: Path):
+def test_videos_are_embedded_and_the_page_loads_nothing(tmp_path: Path):
     film = tmp_path / "a.mp4"
     film.write_bytes(b"not really a film")
     result = evaluation_of(SOME)

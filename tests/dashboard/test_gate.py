@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from tests.gate.runlogs import Tried, in_turns, runlog
+from tests.gate.runlogs import Trial, in_turns, runlog
 from tests.gate.test_monitor import AFTER
 from tests.gate.world import GOOD, POOR, World, some
 from twinloop.dashboard.decision import render_decision, value_text, write_decision_page
@@ -33,8 +33,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     world.live(1)
     world.policy(2)
     turns = in_turns(world.digest(2), list(some(GOOD, 20)), world.digest(1), list(some(POOR, 20)))
-    shown = (world.evaluated(2), world.evaluated(1))
-    world.promote(2, evaluations=shown, runlogs=(runlog(world.path / "runs" / "met", turns),))
+    evaluations = (world.evaluated(2), world.evaluated(1))
+    world.promote(2, evaluations=evaluations, runlogs=(runlog(world.path / "runs" / "met", turns),))
     return world
 
 
@@ -49,7 +49,7 @@ def charts_of(page: str) -> list[str]:
     return charts
 
 
-def test_a_decision_says_what_was_asked_what_was_found_and_from_what(world: World):
+def test_a_decision_page_has_rules_measured_values_and_evidence(world: World):
     for record in decisions(world):
         decision = Decision.of_record(record)
         page = render_decision(decision, record)
@@ -73,7 +73,7 @@ def test_a_promotion_shows_rates_the_test_the_twin_and_the_conditions(world: Wor
     assert "live policy on the robot" in page
 
 
-def test_a_refusal_says_why_at_the_top(world: World):
+def test_a_refusal_has_its_reasons_at_the_top(world: World):
     record = decisions(world)[0]
     page = render_decision(Decision.of_record(record), record)
     assert "not promoted" in page
@@ -90,7 +90,7 @@ def test_the_page_is_written_under_the_number_of_its_record(world: World):
     charts_of(page)
 
 
-def test_on_a_terminal_it_says_the_same(world: World):
+def test_the_terminal_prints_the_same_decision(world: World):
     for record in decisions(world):
         console = Console(width=200, record=True, file=io.StringIO())
         decision = Decision.of_record(record)
@@ -108,22 +108,22 @@ def test_names_from_outside_are_text(world: World):
 
 
 def test_a_watched_policy_has_a_chart_for_each_signal(world: World, tmp_path: Path):
-    episodes = [Tried(world.digest(2), arm="")] * 12
+    episodes = [Trial(world.digest(2), arm="")] * 12
     log = runlog(tmp_path / "work", episodes, began=AFTER)
-    looked = look(world.registry, (log,), world.rules, scales=None)
-    page = render_monitor(looked)
+    result = look(world.registry, (log,), world.rules, scales=None)
+    page = render_monitor(result)
     assert len(charts_of(page)) == 3
     assert "The episodes agree with the rates" in page
     assert "100 % over 12 episodes" in page
-    empty = replace(looked, episodes=looked.episodes.take(slice(0, 0)), watched=())  # type: ignore[arg-type]
+    empty = replace(result, episodes=result.episodes.take(slice(0, 0)), watched=())  # type: ignore[arg-type]
     assert "No episode since it went live." in render_monitor(empty)
 
 
 @pytest.mark.parametrize(
-    ("value", "asks", "told"),
+    ("value", "asks", "text"),
     [(0.95, "lower bound of success", "95 %"), (-0.05, "lower end of the difference", "−5 %"),
      (200.0, "attempts", "200"), (None, "x", "–"), (True, "x", "yes"), ("continue", "x", "not yet known"),
      (0.0, "control periods", "0")],
 )  # fmt: skip
-def test_numbers_are_shown_as_people_read_them(value: float | str | bool | None, asks: str, told: str):
-    assert value_text(value, RuleResult("rule", asks, value, "is", True, True, "")) == told
+def test_numbers_are_shown_as_people_read_them(value: float | str | bool | None, asks: str, text: str):
+    assert value_text(value, RuleResult("rule", asks, value, "is", True, True, "")) == text

@@ -64,7 +64,7 @@ def test_the_counts_are_those_of_the_dataset(tmp_path):
     assert "twinloop generate config.yaml --seed 11" in output
 
 
-def test_it_says_where_success_falls(tmp_path):
+def test_the_report_names_ranges_with_low_success(tmp_path):
     write_run(tmp_path / "d", episodes=400)
     _, page = read(tmp_path / "d")
     result = re.search(r"Success falls at low friction_coefficient: ([\d.]+) %", words(page))
@@ -108,7 +108,7 @@ def test_the_same_dataset_gives_the_same_bytes(tmp_path):
     assert write_report(tmp_path / "b" / "d").read_bytes() == first
 
 
-def test_it_replaces_the_old_report_and_leaves_nothing_else(tmp_path):
+def test_a_new_report_replaces_the_old_one_and_leaves_no_other_file(tmp_path):
     write_run(tmp_path / "d", episodes=40)
     before = {file.name for file in (tmp_path / "d").iterdir()}
     (tmp_path / "d" / "report.html").write_text("old")
@@ -117,7 +117,7 @@ def test_it_replaces_the_old_report_and_leaves_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("story", "said"),
+    ("story", "message"),
     [
         ({"episodes": 200, "committed": 2}, "unfinished: 64 of 200"),
         ({"episodes": 200, "committed": 0}, "No attempt has been written yet"),
@@ -129,10 +129,10 @@ def test_it_replaces_the_old_report_and_leaves_nothing_else(tmp_path):
         ({"episodes": 40, "source": "real"}, "recorded on a robot"),
     ],
 )
-def test_unusual_datasets_have_a_report_too(tmp_path, story, said):
+def test_unusual_datasets_have_a_report_too(tmp_path, story, message):
     write_run(tmp_path / "d", **story)
     _, page = read(tmp_path / "d")
-    assert said in words(page)
+    assert message in words(page)
     assert "nan" not in words(page).split()  # the check that asks about NaN writes it so
     drawn = [str(attributes[name]) for _, attributes in page.elements for name in DRAWN if name in attributes]
     assert not any("nan" in value or "inf" in value for value in drawn)

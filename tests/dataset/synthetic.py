@@ -127,7 +127,7 @@ def draft(folder: Path, first: int, stop: int, head: Header) -> ShardDraft:
 
 
 def run(path: Path, head: Header, *, reverse: bool = False, verify: bool = False) -> str:
-    """Make whatever is missing of the dataset, as a driver with one worker would; returns its digest."""
+    """Make the missing shards of the dataset, as a driver with one worker does; return its digest."""
     with DatasetWriter.open(path, head, CONFIG_TEXT, verify=verify) as writer:
         for first, stop in sorted(writer.missing(), reverse=reverse):
             writer.commit(draft(writer.scratch(f"{first}"), first, stop, writer.header))

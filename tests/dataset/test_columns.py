@@ -1,4 +1,4 @@
-"""The columns of an episode are declared once: every writer passes the same door."""
+"""The columns of an episode are declared once, and every writer uses the declaration."""
 
 import numpy as np
 import pyarrow as pa

@@ -3,7 +3,7 @@ import numpy as np
 from twinloop.dataset.depth import FARTHEST_M, LARGEST_CODE, NEAREST_M, SHIFT_M, to_codes, to_metres
 
 
-def test_a_depth_comes_back_within_half_a_step():
+def test_a_depth_round_trips_within_half_a_step():
     metres = np.linspace(NEAREST_M, FARTHEST_M, 100_001, dtype=np.float32)
     step = np.log((FARTHEST_M + SHIFT_M) / (NEAREST_M + SHIFT_M)) / LARGEST_CODE * (metres + SHIFT_M)
     assert (np.abs(to_metres(to_codes(metres)) - metres) <= 0.51 * step).all()

@@ -38,7 +38,7 @@ def test_an_unfinished_dataset_is_described_as_such(tmp_path):
 
 
 def test_verdicts_of_older_datasets_get_their_present_names(tmp_path, monkeypatch):
-    """twinloop 0.1.0 named a check after what it asks for: `success` was the verdict on a failed attempt."""
+    """In twinloop 0.1.0 `success` was the verdict on a failed attempt."""
     monkeypatch.setattr(synthetic, "verdict_of", lambda attempt: ("accepted", "success", "duration")[attempt % 3])
     run(tmp_path / "d", header(keep_rejected=True))
     assert describe(tmp_path / "d")["episodes"]["rejected"] == {"task_failed": 3, "too_long": 3}

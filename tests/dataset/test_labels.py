@@ -1,4 +1,4 @@
-"""Masks and labels in shards: masks are kept to the bit, labels are columns that only filming can tell."""
+"""Masks and labels in shards: masks are kept to the bit, labels are columns that are known after rendering."""
 
 import dataclasses
 import json
@@ -45,8 +45,8 @@ def write(folder, recording: Recording):
 
 
 @pytest.mark.parametrize("codec", CODECS["mask"], ids=lambda codec: codec.encoder)
-def test_every_id_comes_back_to_the_bit(tmp_path, monkeypatch, codec):
-    """The worst a mask can be: all 256 ids, scattered."""
+def test_every_id_round_trips_exactly(tmp_path, monkeypatch, codec):
+    """The worst case of a mask: all 256 ids, scattered."""
     monkeypatch.setitem(CODECS, "mask", (codec,))
     wanted = np.random.default_rng(0).integers(0, 256, (9, 32, 48), dtype=np.uint8)
     wanted[0].flat[:256] = np.arange(256)
@@ -69,7 +69,7 @@ def test_an_episode_gets_its_own_masks_and_labels_back(dataset):
     assert dataset.header.feature(MASK.name).names[2] == "object"
 
 
-def test_it_verifies_describes_and_queries(dataset):
+def test_a_dataset_with_labels_can_be_verified_described_and_queried(dataset):
     assert verify(dataset.path).ok
     features = {entry["name"]: entry for entry in describe(dataset.path)["features"]}
     assert (features[MASK.name]["dtype"], features[MASK.name]["names"]) == ("mask", list(MASK.names))
@@ -106,7 +106,7 @@ def test_a_shard_without_rows_has_the_column_all_the_same(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (lambda made: {name: made[name] for name in made if name != LABEL.name}, f"{LABEL.name} has no values"),
         (lambda made: made | {LABEL.name: made[LABEL.name][:, :3]}, r"shape \(\d+, 3\) was given.*4\) was expected"),
@@ -116,12 +116,12 @@ def test_a_shard_without_rows_has_the_column_all_the_same(tmp_path):
         (lambda made: made | {MASK.name: made[MASK.name][..., None]}, r"32, 48, 1\) was given"),
     ],
 )
-def test_labels_that_do_not_match_the_header_are_refused(tmp_path, spoil, told):
+def test_labels_that_do_not_match_the_header_are_refused(tmp_path, spoil, message):
     def spoilt(episodes):
         return (spoil(episode_pictures(int(episode), 7, LABELLED)) for episode in episodes)
 
     recording = dataclasses.replace(recording_of(range(2), features=LABELLED), pictures=spoilt)
-    with pytest.raises(DatasetError, match=told):
+    with pytest.raises(DatasetError, match=message):
         write(tmp_path / "s", recording)
 
 

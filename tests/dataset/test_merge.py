@@ -32,7 +32,7 @@ def test_a_merged_dataset_is_a_dataset(tmp_path, parts):
     assert merged.header.source == "mixed"
 
 
-def test_every_attempt_remembers_where_it_came_from(tmp_path, parts):
+def test_every_attempt_names_its_origin(tmp_path, parts):
     merge(tmp_path / "c", parts)
     merged, inputs = Dataset.open(tmp_path / "c"), [Dataset.open(path) for path in parts]
     expected = [

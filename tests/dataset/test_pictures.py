@@ -77,13 +77,13 @@ def test_a_feature_that_is_no_image_is_refused(dataset):
 
 
 def test_pictures_of_episodes_that_are_not_stored_are_not_made(tmp_path):
-    asked: list[int] = []
+    rendered: list[int] = []
     recording = recording_of(range(4), features=PICTURED)
     make = recording.pictures
     assert make is not None
 
     def noted(episodes):
-        asked.extend(episodes.tolist())
+        rendered.extend(episodes.tolist())
         return make(episodes)
 
     watched = dataclasses.replace(recording, pictures=noted)
@@ -93,7 +93,7 @@ def test_pictures_of_episodes_that_are_not_stored_are_not_made(tmp_path):
     one = write_shard(tmp_path / "a", 0, 4, watched, columns(lengths), fps=50, keep=keep)
     other = write_shard(tmp_path / "b", 0, 4, taken, columns(lengths), fps=50)
     assert one.files == other.files
-    assert asked == [1, 3, 1, 3]
+    assert rendered == [1, 3, 1, 3]
 
 
 def test_a_shard_without_rows_has_no_videos(tmp_path):

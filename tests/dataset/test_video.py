@@ -33,8 +33,8 @@ def write(path: Path, feature, count: int = 24, fps: float = FPS):
         return writer.finish(count)
 
 
-def psnr_db(found: np.ndarray, wanted: np.ndarray) -> float:
-    return float(10 * np.log10(255**2 / np.mean((found.astype(float) - wanted) ** 2)))
+def psnr_db(decoded: np.ndarray, expected: np.ndarray) -> float:
+    return float(10 * np.log10(255**2 / np.mean((decoded.astype(float) - expected) ** 2)))
 
 
 @pytest.fixture(params=["first choice", "fallback"])
@@ -126,7 +126,7 @@ def test_a_repeated_image_is_not_encoded_again_and_decodes_to_the_same_pixels(tm
     distinct = rng.integers(0, 5, (6, *feature.shape[: 3 if feature.dtype == "video" else 2])).astype(
         np.float32 if feature.dtype == "depth" else np.uint8
     )
-    shown = np.repeat(np.arange(6), [1, 4, 2, 5, 1, 3])
+    images = np.repeat(np.arange(6), [1, 4, 2, 5, 1, 3])
     encoded = []
     encode = VideoWriter._encode
 
@@ -136,21 +136,21 @@ def test_a_repeated_image_is_not_encoded_again_and_decodes_to_the_same_pixels(tm
 
     monkeypatch.setattr(VideoWriter, "_encode", counted)
     with VideoWriter(tmp_path / "v.mp4", feature, FPS) as writer:
-        writer.write(distinct[shown])
-        writer.finish(len(shown))
+        writer.write(distinct[images])
+        writer.finish(len(images))
     assert encoded == [True] * 6
-    result = read_frames(tmp_path / "v.mp4", feature, 0, len(shown), fps=FPS)
-    for first in np.flatnonzero(np.diff(shown, prepend=-1)):
-        for same in np.flatnonzero(shown == shown[first]):
+    result = read_frames(tmp_path / "v.mp4", feature, 0, len(images), fps=FPS)
+    for first in np.flatnonzero(np.diff(images, prepend=-1)):
+        for same in np.flatnonzero(images == images[first]):
             np.testing.assert_array_equal(result[same], result[first])
     if feature.dtype == "mask":
-        np.testing.assert_array_equal(result, distinct[shown])
+        np.testing.assert_array_equal(result, distinct[images])
 
 
 def test_a_finished_file_is_read_only(tmp_path):
     write(tmp_path / "v.mp4", FRONT)
     assert (tmp_path / "v.mp4").stat().st_mode & 0o222 == 0
-    write(tmp_path / "v.mp4", FRONT)  # and yet a repeated attempt replaces it
+    write(tmp_path / "v.mp4", FRONT)  # a repeated attempt replaces it
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getscheduler"), reason="scheduling classes are Linux's")

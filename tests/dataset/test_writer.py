@@ -40,7 +40,7 @@ def test_a_finished_run_finds_nothing_to_do(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"config_digest": "tea"}, "config_digest: c0ffee in the folder, tea in this run"),
         ({"run_seed": 8}, "run_seed: 7 in the folder, 8 in this run"),
@@ -51,10 +51,10 @@ def test_a_finished_run_finds_nothing_to_do(tmp_path):
         ({"episodes": 9}, "has 10 planned episodes; 9 were requested"),
     ],
 )
-def test_another_dataset_is_refused_and_not_touched(tmp_path, change, told):
+def test_another_dataset_is_refused_and_not_touched(tmp_path, change, message):
     run(tmp_path / "d", header())
     before = tree(tmp_path / "d")
-    with pytest.raises(DatasetError, match=told) as caught:
+    with pytest.raises(DatasetError, match=message) as caught:
         open_writer(tmp_path / "d", header(**change))
     assert "--out" in str(caught.value)
     assert tree(tmp_path / "d") == before
@@ -79,7 +79,7 @@ def test_a_path_that_is_a_file_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         (errno.EACCES, "permission denied"),
         (errno.EROFS, "read-only"),
@@ -87,12 +87,12 @@ def test_a_path_that_is_a_file_is_refused(tmp_path):
         (errno.EDQUOT, "quota"),
     ],
 )
-def test_disk_errors_give_clear_messages(tmp_path, monkeypatch, code, told):
+def test_disk_errors_give_clear_messages(tmp_path, monkeypatch, code, message):
     def refuse(*_args, **_kwargs):
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(os, "mkdir", refuse)
-    with pytest.raises(StorageError, match=told):
+    with pytest.raises(StorageError, match=message):
         open_writer(tmp_path / "new")
 
 
@@ -143,7 +143,7 @@ def test_verifying_drops_only_damaged_shards(tmp_path):
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
     with open_writer(tmp_path / "d") as writer:
-        assert writer.missing() == []  # a flipped bit costs a whole read to see
+        assert writer.missing() == []  # a flipped bit is found only by reading the whole file
     with DatasetWriter.open(tmp_path / "d", header(), CONFIG_TEXT, verify=True) as writer:
         assert writer.missing() == [(4, 8)]
     assert run(tmp_path / "d", header()) == digest

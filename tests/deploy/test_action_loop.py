@@ -23,7 +23,7 @@ LATER_S = 60.0
 
 @pytest.fixture
 def process(twin: Twin, tmp_path: Path) -> Iterator[PolicyProcess]:
-    """Each chunk says 0, 1, 2, 3, of which 3 are carried out."""
+    """Each chunk is 0, 1, 2, 3, of which three actions are executed."""
     file = policy_file(tmp_path / "policy.json", described(twin).space(), does="count", horizon=4, executed=3)
     with PolicyProcess(file, program=PROGRAM) as policy:
         yield policy
@@ -42,7 +42,7 @@ class Flight:
         return None if decision.action is None else float(decision.action[0])
 
 
-def test_chunks_are_carried_out_as_far_as_they_are_meant_to(process: PolicyProcess, twin: Twin, tmp_path: Path):
+def test_the_executed_part_of_each_chunk_is_commanded(process: PolicyProcess, twin: Twin, tmp_path: Path):
     flight = Flight(process, twin, tmp_path, lockstep=True)
     assert [flight.act() for _ in range(7)] == [0, 1, 2, 0, 1, 2, 0]
 
@@ -72,7 +72,7 @@ def test_inference_times_out_in_lockstep(twin: Twin, tmp_path: Path):
         assert not process.running
 
 
-def test_the_e_stop_is_looked_at_while_a_policy_thinks(twin: Twin, tmp_path: Path):
+def test_the_e_stop_is_polled_during_inference(twin: Twin, tmp_path: Path):
     file = policy_file(tmp_path / "policy.json", described(twin).space(), does="hang")
     with PolicyProcess(file, program=PROGRAM) as process:
         flight = Flight(process, twin, tmp_path, lockstep=True)

@@ -64,7 +64,7 @@ def green_at(image: np.ndarray) -> np.ndarray:
     return np.argwhere((green - red > 20) & (green > 100)).mean(axis=0)
 
 
-def test_both_engines_are_rendered_alike(config: Path):
+def test_both_engines_give_the_same_images(config: Path):
     need_drake()
     need_physx()
     one, other = (images(f"{engine}:nominal,config={config}")[0][FRONT].astype(int) for engine in ("drake", "physx"))

@@ -105,7 +105,7 @@ def test_gaps_of_a_file_come_before_its_rows(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("contact:\n  friction: 0.5\n", "cell.yaml:2: contact.friction: is not a key of this section"),
         ("contact:\n  friction_coefficient: 90\n", "it must be from 0.01 to 5"),
@@ -119,12 +119,12 @@ def test_gaps_of_a_file_come_before_its_rows(tmp_path: Path):
         ("fault: {kind: explodes}\n", "fault.kind: is 'explodes'"),
     ],
 )
-def test_errors_name_file_key_and_valid_values(tmp_path: Path, text: str, told: str):
-    assert told in refused(tmp_path, text)
+def test_errors_name_file_key_and_valid_values(tmp_path: Path, text: str, message: str):
+    assert message in refused(tmp_path, text)
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ("hars", "did you mean harsh"),
         ("seed=x", "a whole number from 0 on"),
@@ -139,8 +139,8 @@ def test_errors_name_file_key_and_valid_values(tmp_path: Path, text: str, told: 
         ("missing.yaml", "missing.yaml: no such file"),
     ],
 )
-def test_names_of_cells_that_are_none(spec: str, told: str):
-    with pytest.raises(UsageError, match=told):
+def test_names_of_cells_that_are_none(spec: str, message: str):
+    with pytest.raises(UsageError, match=message):
         cell_of(spec)
 
 

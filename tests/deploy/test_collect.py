@@ -55,7 +55,7 @@ def test_demonstrations_are_a_dataset_of_real_episodes_and_collecting_resumes(co
     assert load_demonstrations(second.path, ("observation.state",)).frames == sum(row["length"] for row in rows)
 
 
-def test_nothing_is_done_twice(collected):
+def test_episodes_that_are_stored_are_not_repeated(collected):
     _, second = collected
     again = collect("twin", second.path, episodes=3, stop_file=second.path.parent / "stop")
     assert (again.fresh, again.digest) == (0, second.digest)
@@ -73,7 +73,7 @@ def test_each_try_is_another_demonstration(tmp_path):
     assert rows[0]["length"] != rows[1]["length"]
 
 
-def test_scenes_that_are_not_as_asked_for_are_passed_over_or_there_are_none(tmp_path, monkeypatch):
+def test_scenes_with_other_conditions_are_skipped_and_it_is_an_error_if_all_are(tmp_path, monkeypatch):
     monkeypatch.setattr(collect_module, "MAX_SCENES", 8)
     config = CollectConfig(conditions={"object": "can", "floor": "tiled"})
     with pytest.raises(UsageError, match="none of 8 scenes on this robot has object=can, floor=tiled"):
@@ -94,7 +94,7 @@ def test_a_human_leads_an_arm_and_everything_is_kept(write, tmp_path):  # noqa: 
         assert (row["participant"], row["consent/scope"], row["condition/light"]) == (ADA, "record,train", "dim")
     frames = dataset.episode(0)
     assert frames["observation.state"].shape[1] == 3
-    # The leader jumps; what is sent keeps to the limits of the file.
+    # The leader jumps; sent commands keep to the limits of the file.
     assert (np.abs(np.diff(frames["command"], axis=0)) * 50 <= [6.01, 6.01, 1.01]).all()
     assert (np.abs(frames["action"] - frames["command"]) > 1e-3).any()
 
@@ -147,7 +147,7 @@ def test_demonstrations_of_a_participant_can_be_removed(write, tmp_path, monkeyp
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["episodes"] == 1
     assert not mentions(tmp_path / "runlogs", ADA)
     (tmp_path / f"{ADA}.yaml").unlink()
-    # The log goes on where it was, and the rest of it is still there.
+    # The log continues, and earlier episodes are kept.
     assert main([*command, "--participant", BO, "--consent", f"{BO}.yaml", "--episodes", "2"]) == 0
     people = Dataset.open(tmp_path / "runlogs/arm").attempts()["participant"].to_pylist()
     assert people == [None, BO, BO]

@@ -40,7 +40,7 @@ def on_twin(policy: Path, tmp_path_factory: pytest.TempPathFactory) -> DeployRes
     return run(policy, "twin", tmp_path_factory.mktemp("logs") / "twin")
 
 
-def test_a_policy_that_can_does(on_twin: DeployResult):
+def test_a_good_policy_succeeds_in_the_twin(on_twin: DeployResult):
     (tally,) = on_twin.tallies
     assert tally.success.successes >= 2
     rows = Dataset.open(on_twin.path).attempts().to_pylist()
@@ -52,14 +52,14 @@ def test_a_policy_that_can_does(on_twin: DeployResult):
     assert phases[-1] >= 6
 
 
-def test_in_lockstep_the_same_is_done_by_one_worker_or_two(on_twin: DeployResult, policy: Path, tmp_path: Path):
+def test_in_lockstep_one_worker_and_two_give_the_same_episodes(on_twin: DeployResult, policy: Path, tmp_path: Path):
     alone, together = commands(on_twin), commands(run(policy, "twin", tmp_path / "log", workers=2))
     assert alone.keys() == together.keys()
     for scene, sent in alone.items():
         np.testing.assert_array_equal(together[scene], sent)
 
 
-def test_a_rehearsal_cell_that_vanishes_costs_one_episode(policy: Path, tmp_path: Path):
+def test_a_rehearsal_cell_that_dies_aborts_one_episode(policy: Path, tmp_path: Path):
     need_drake()
     cell = tmp_path / "cell.yaml"
     cell.write_text("fault: {kind: vanishes, episode: 0, period: 10}\n")

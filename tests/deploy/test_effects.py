@@ -1,4 +1,4 @@
-"""Effects that no row describes: each changes what its cell does, and only that cell."""
+"""Effects that no row describes: each changes its own cell only."""
 
 import numpy as np
 import pytest

@@ -19,7 +19,7 @@ def estop(tmp_path: Path) -> EStop:
     return EStop(tmp_path / "state" / "stop")
 
 
-def test_it_stays_latched_until_it_is_reset(estop: EStop):
+def test_the_e_stop_stays_latched_until_it_is_reset(estop: EStop):
     estop.refuse()
     estop.trip("a test")
     estop.trip("somebody later")
@@ -56,9 +56,9 @@ def test_a_file_that_cannot_be_examined_counts_as_latched(estop: EStop):
 
 def test_each_robot_has_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    mine, theirs = stop_file_of("rehearsal:my/cell.yaml"), stop_file_of("rehearsal:nominal")
-    assert mine != theirs
-    assert mine.parent == theirs.parent == tmp_path / "twinloop"
+    ours, theirs = stop_file_of("rehearsal:my/cell.yaml"), stop_file_of("rehearsal:nominal")
+    assert ours != theirs
+    assert ours.parent == theirs.parent == tmp_path / "twinloop"
 
 
 def test_a_signal_trips_it_and_the_handler_goes_back(estop: EStop):
@@ -114,11 +114,11 @@ def test_keys_mark_takeovers_and_end_an_episode(typed):
     assert operator.interventions == 0
 
 
-@pytest.mark.parametrize(("key", "told"), [(b"s", True), (b"f", False), (b"u", None), (b"xs", True)])
-def test_a_human_judges_by_a_key(typed, key: bytes, told: bool | None):
+@pytest.mark.parametrize(("key", "success"), [(b"s", True), (b"f", False), (b"u", None), (b"xs", True)])
+def test_a_human_judges_by_a_key(typed, key: bytes, success: bool | None):
     operator, terminal = typed
     os.write(terminal, key)
-    assert operator.ask_outcome() is told
+    assert operator.ask_outcome() is success
 
 
 def test_without_a_terminal_it_cannot_be_reset(estop: EStop):

@@ -19,7 +19,7 @@ NONE = ImperfectionConfig(
 
 
 @pytest.fixture(scope="module")
-def shown():
+def demonstrated():
     """(imperfection, seed, episode) -> the moves of a demonstration on the twin, and whether it succeeded."""
     with TwinRobot() as robot:
 
@@ -45,42 +45,42 @@ def commands(moves: list[Move]) -> np.ndarray:
     return np.array([move.command for move in moves])
 
 
-def test_the_same_seed_is_the_same_demonstration_and_another_is_another(shown: Show):
-    one, again, other = (commands(shown(ImperfectionConfig(), seed=seed)[0]) for seed in (0, 0, 1))
+def test_the_same_seed_is_the_same_demonstration_and_another_is_another(demonstrated: Show):
+    one, again, other = (commands(demonstrated(ImperfectionConfig(), seed=seed)[0]) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, again)
     assert len(one) != len(other) or not np.array_equal(one, other)
 
 
-def test_a_human_without_imperfections_is_the_script(shown: Show):
-    script, perfect = (commands(shown(imperfection, episode=3)[0]) for imperfection in (None, NONE))
+def test_a_human_without_imperfections_is_the_script(demonstrated: Show):
+    script, perfect = (commands(demonstrated(imperfection, episode=3)[0]) for imperfection in (None, NONE))
     np.testing.assert_array_equal(script, perfect)
 
 
-def test_people_succeed_take_longer_and_not_the_same_time_twice(shown: Show):
-    script = len(shown(None)[0])
-    people = [shown(ImperfectionConfig(), seed=seed, episode=seed) for seed in range(6)]
+def test_people_succeed_take_longer_and_not_the_same_time_twice(demonstrated: Show):
+    script = len(demonstrated(None)[0])
+    people = [demonstrated(ImperfectionConfig(), seed=seed, episode=seed) for seed in range(6)]
     assert all(success for _, success in people)
     lengths = [len(moves) for moves, _ in people]
     assert min(lengths) > script
     assert len(set(lengths)) > 3
-    # What the hand did is what is recorded, as in teleoperation.
+    # The motion of the hand is recorded, as in teleoperation.
     for moves, _ in people:
         np.testing.assert_array_equal(commands(moves), [move.action for move in moves])
 
 
-def test_fingers_open_once_more_before_they_lift(shown: Show):
-    moves, success = shown(ImperfectionConfig(regrasp=1.0))
+def test_fingers_open_once_more_before_they_lift(demonstrated: Show):
+    moves, success = demonstrated(ImperfectionConfig(regrasp=1.0))
     closed = np.array([move.command[-1] for move in moves]) < 0.02
     assert success
     assert np.count_nonzero(np.diff(closed.astype(int)) == 1) == 2  # closed twice
-    plain, _ = shown(ImperfectionConfig(regrasp=0.0))
+    plain, _ = demonstrated(ImperfectionConfig(regrasp=0.0))
     closed = np.array([move.command[-1] for move in plain]) < 0.02
     assert np.count_nonzero(np.diff(closed.astype(int)) == 1) == 1
 
 
-def test_hesitations_are_stops_on_the_way(shown: Show):
-    often, _ = shown(ImperfectionConfig(hesitations_per_s=1.0))
-    never, _ = shown(ImperfectionConfig(hesitations_per_s=0.0))
+def test_hesitations_are_stops_on_the_way(demonstrated: Show):
+    often, _ = demonstrated(ImperfectionConfig(hesitations_per_s=1.0))
+    never, _ = demonstrated(ImperfectionConfig(hesitations_per_s=0.0))
     assert len(often) > len(never) + 5
 
 
@@ -105,7 +105,7 @@ def test_a_rate_that_cannot_show_a_tremor_has_none():
 
 def test_first_movements_fall_short_and_never_aim_at_another_height():
     way = np.array([0.3, 0.1, -0.4])
-    missed = np.array([hand(ImperfectionConfig(), episode=each).aim(way) for each in range(200)])
+    missed = np.array([hand(ImperfectionConfig(), episode=episode).aim(way) for episode in range(200)])
     along = missed @ way / np.linalg.norm(way[:2]) ** 2
     assert (along < 0).all()
     assert -0.1 <= along.min() < along.max() <= -0.02
@@ -113,7 +113,7 @@ def test_first_movements_fall_short_and_never_aim_at_another_height():
 
 
 def test_reactions_are_about_as_long_as_people_take():
-    people = [hand(ImperfectionConfig(), period_s=0.01, episode=each) for each in range(300)]
+    people = [hand(ImperfectionConfig(), period_s=0.01, episode=episode) for episode in range(300)]
     reactions_s = [0.01 * participant.reaction() for participant in people]
     assert np.median(reactions_s) == pytest.approx(0.23, abs=0.02)
     assert min(reactions_s) > 0.1

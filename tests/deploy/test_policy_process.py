@@ -12,7 +12,7 @@ from twinloop.errors import CheckpointError, PolicyError
 from twinloop.twin.twin import Twin
 
 
-def test_it_returns_the_requested_chunk(twin: Twin, tmp_path: Path):
+def test_the_process_returns_the_requested_chunk(twin: Twin, tmp_path: Path):
     about = described(twin)
     file = policy_file(tmp_path / "policy.json", about.space(), horizon=3)
     features = {feature.name: np.zeros(feature.shape, np.float32) for feature in about.observed}

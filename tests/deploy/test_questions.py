@@ -1,4 +1,4 @@
-"""A loop asks people, waits for answers, and continues; answers expire, and silence is no consent."""
+"""A loop asks people, waits for answers, and continues; answers expire."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +10,7 @@ from twinloop.errors import CorruptError, UsageError
 from twinloop.pipeline.loop.record import write_json
 
 
-def test_nobody_is_asked_on_a_simulated_robot(tmp_path: Path):
+def test_a_simulated_robot_needs_no_answer(tmp_path: Path):
     People(tmp_path, simulated=True, ask=lambda _: pytest.fail("asked")).require_ready(0, "twin")
     assert not (tmp_path / WAITING).exists()
 

@@ -1,4 +1,4 @@
-"""Laws of rehearsal cells: one truth, one result; nothing of it leaks; a cell that dies is an error and no more."""
+"""Laws of rehearsal cells: reproducible, true parameters stay in the cell's process, and a dead cell is an error."""
 
 import json
 import os
@@ -99,7 +99,7 @@ def test_the_client_holds_no_truth(nominal: RehearsalRobot):
 
 
 def test_the_client_does_not_read_the_cell():
-    """Whoever only talks to a cell has neither its physics nor its truth in memory."""
+    """The client process imports neither the physics nor the true parameters of the cell."""
     script = (
         "import sys, twinloop.deploy.rehearsal.client\n"
         "assert not [name for name in sys.modules if name.startswith('pydrake')]\n"
@@ -127,10 +127,10 @@ def test_a_killed_cell_is_an_error_and_the_next_connect_a_new_cell():
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "message"),
     [("vanishes", "exit code 3"), ("loses_joint", "7 elements; 8"), ("clock_jumps", "clock jumped by")],
 )
-def test_faults_are_errors_and_the_next_episode_runs(tmp_path: Path, kind: str, told: str):
+def test_faults_are_errors_and_the_next_episode_runs(tmp_path: Path, kind: str, message: str):
     need_drake()
     path = tmp_path / "faulty.yaml"
     path.write_text(f"fault: {{kind: {kind}, episode: 0, period: 3}}\n")
@@ -144,7 +144,7 @@ def test_faults_are_errors_and_the_next_episode_runs(tmp_path: Path, kind: str, 
             check.see(robot.observe())
             robot.act(home)
 
-    with pytest.raises(RobotError, match=told):
+    with pytest.raises(RobotError, match=message):
         episode(0)
     robot.connect()
     episode(1)

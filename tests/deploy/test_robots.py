@@ -65,7 +65,7 @@ def test_time_passes_only_with_actions(robot: LiveRobot):
     assert after.timestamp_s - first.timestamp_s == pytest.approx(robot.describe().period_s)
 
 
-def test_it_follows_commands_and_stops(robot: LiveRobot):
+def test_the_robot_follows_commands_and_stops(robot: LiveRobot):
     robot.begin(1)
     target = np.array(robot.describe().home)
     target[0] += 0.1
@@ -104,18 +104,18 @@ def test_an_untouched_object_is_a_failure(robot: LiveRobot):
 
 def test_the_expert_succeeds_from_readings_alone(robot: LiveRobot):
     demonstrator = Demonstrator(robot.describe(), seed=0)
-    shown = [demonstrate(robot, demonstrator, episode) for episode in range(2)]
-    assert [each.outcome.success for each in shown] == [True, True]
-    assert shown[0].briefing.conditions["object"] == "cube"
+    demonstrations = [demonstrate(robot, demonstrator, episode) for episode in range(2)]
+    assert [demonstration.outcome.success for demonstration in demonstrations] == [True, True]
+    assert demonstrations[0].briefing.conditions["object"] == "cube"
 
 
 def test_a_policy_of_the_twin_fits_the_cell(of_twin: TwinRobot, nominal: RehearsalRobot):
     assert not of_twin.describe().space().differences(nominal.describe().space())
     turned = ("observation.environment_state", "observation.state")
-    assert tuple(each.name for each in nominal.describe().space(turned).inputs) == turned
+    assert tuple(feature.name for feature in nominal.describe().space(turned).inputs) == turned
 
 
-def test_readings_that_cannot_be(of_twin: TwinRobot):
+def test_invalid_readings_are_refused(of_twin: TwinRobot):
     about = of_twin.describe()
     of_twin.begin(0)
     good = of_twin.observe()

@@ -1,4 +1,4 @@
-"""Runlogs are datasets: committed episode by episode, gone on with after a kill, read by every command."""
+"""Runlogs are datasets: committed episode by episode, continued after a kill, read by every command."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def test_frames_come_back_as_they_were_logged(logged: Path, twin: Twin):
     assert not Dataset.open(logged).episode(attempt=2)["next.success"].any()
 
 
-def test_a_log_is_gone_on_with_and_is_complete_after_each_episode(tmp_path: Path, twin: Twin):
+def test_a_log_continues_and_is_complete_after_each_episode(tmp_path: Path, twin: Twin):
     about = described(twin)
     for number in range(3):
         with opened(tmp_path / "log", twin) as runlog:
@@ -166,9 +166,9 @@ def test_commands_for_datasets_work_on_a_runlog(logged: Path, tmp_path: Path, ca
 
 
 def test_successful_episodes_of_a_runlog_are_real_demonstrations(logged: Path):
-    shown = load_demonstrations(logged, DEFAULT_INPUTS)
-    assert shown.real
-    assert shown.attempts.tolist() == [0, 1]
+    demonstrations = load_demonstrations(logged, DEFAULT_INPUTS)
+    assert demonstrations.real
+    assert demonstrations.attempts.tolist() == [0, 1]
 
 
 def test_an_episode_of_a_runlog_is_viewed_in_the_twin(logged: Path, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -180,7 +180,7 @@ def test_an_episode_of_a_runlog_is_viewed_in_the_twin(logged: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("cut", [True, False])
 def test_a_damaged_episode_is_not_deleted(logged: Path, twin: Twin, tmp_path: Path, cut: bool):
-    """It is recorded, and nobody can record it again: the log is not gone on with, and nothing in it is touched."""
+    """Recorded data cannot be made again: a damaged log is not continued and no file is changed."""
     path = tmp_path / "bench"
     shutil.copytree(logged, path)
     file = min((path / "shards").rglob("*.parquet"))

@@ -56,7 +56,7 @@ def test_episodes_are_run_judged_and_kept(run: Run, twin: Twin):
     assert (tally.success.successes, tally.success.trials, tally.late) == (3, 3, 0)
     assert [standing.done for standing in seen] == [0, 1, 2, 3]
     assert not verify(done.path).problems
-    # What is logged as command is what the robot was told.
+    # The logged commands are those that were sent.
     frames = Dataset.open(done.path).episode(attempt=1)
     np.testing.assert_allclose(frames["command"], np.array(robot.sent[1]), atol=1e-6)
     np.testing.assert_allclose(frames["timing"][:, 0], np.arange(PERIODS) / 25, atol=1e-4)
@@ -102,9 +102,7 @@ def test_a_robot_that_breaks_ends_the_episode_and_the_next_one_runs(run: Run, tw
     assert robot.connects == 2
 
 
-def test_a_robot_that_comes_back_late_is_waited_for_and_not_for_ever(
-    run: Run, twin: Twin, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_lost_robot_is_reconnected_within_the_retries(run: Run, twin: Twin, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(episode_runner, "PAUSE_S", 0.01)
     robot = ScriptedRobot(twin, faults={(0, 5): "vanishes"}, refused_connects=2)
     assert [row["outcome"] for row in rows(run(robot))] == ["aborted", "success"]
@@ -120,7 +118,7 @@ def test_a_stale_reading_stops_within_two_periods(run: Run, twin: Twin, fault: s
     first, second = rows(run(robot, config=DeployConfig(episode_timeout_s=1.2)))
     assert (first["outcome"], first["failure"]) == ("aborted", "stale_reading")
     # In period 6 the reading is new for the last time; one repetition is acted on, the next stops.
-    after = [each for each in robot.sent[0][6:] if not isinstance(each, str)]
+    after = [command for command in robot.sent[0][6:] if not isinstance(command, str)]
     assert len(after) <= 2
     assert robot.sent[0][-1] == "stop"
     assert second["outcome"] == "success"
@@ -132,7 +130,7 @@ def test_a_policy_that_hangs_or_dies_stops_the_robot_and_a_fresh_one_takes_over(
 ):
     robot = ScriptedRobot(twin)
     config = DeployConfig(episode_timeout_s=0.6, inference_timeout_s=1.0)
-    # A fresh process counts its questions from the beginning: each episode gets as far as the first.
+    # A new process counts its requests from 0: each episode ends at the same request.
     done = run(robot, does={"does": does, "at": 3}, config=config)
     for number, row in enumerate(rows(done)):
         assert (row["outcome"], row["failure"]) == ("aborted", "policy_fault")
@@ -248,7 +246,7 @@ def test_signals_stop_the_robot_in_the_middle(
     assert robot.sent[0][-1] == "stop"
     assert done.stopped
     assert (tmp_path / "stop").exists() == latched
-    # Who was interrupted has another try; who was stopped for good reason has not.
+    # Interrupted episodes are repeated; stopped ones are not.
     (tmp_path / "stop").unlink(missing_ok=True)
     assert run(ScriptedRobot(twin), episodes=2).fresh == (1 if latched else 2)
 

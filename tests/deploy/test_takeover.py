@@ -74,7 +74,9 @@ def test_keys_move_the_tool_along_the_axes_and_switch_the_gripper(twin: Twin):
     assert control.action("g")[-1] == twin.robot.gripper.open
 
 
-def test_frames_say_who_acted_and_the_policy_continues(twin: Twin, tmp_path: Path, terminal: tuple[OperatorInput, int]):
+def test_frames_mark_human_actions_and_the_policy_continues(
+    twin: Twin, tmp_path: Path, terminal: tuple[OperatorInput, int]
+):
     operator, keyboard = terminal
     file = policy_file(tmp_path / "policy.json", described(twin).space(), does="wait")
     robot = TypedRobot(twin, keyboard, {5: b"t", 8: b"iii", 12: b"t"})
@@ -89,7 +91,7 @@ def test_frames_say_who_acted_and_the_policy_continues(twin: Twin, tmp_path: Pat
     assert np.flatnonzero(by_human).tolist() == list(range(5, 12))
     assert log.interventions == 1
     action = log.frames["action"]
-    # The robot stands still until the human presses keys, and then moves.
+    # The robot holds its position until the human presses keys.
     np.testing.assert_allclose(action[7, :7], log.frames["observation.state"][5, :7], atol=1e-6)
     assert np.abs(action[8, :7] - action[7, :7]).max() > 1e-3
     assert len(by_human) > 12

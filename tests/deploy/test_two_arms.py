@@ -45,7 +45,7 @@ def test_a_pair_of_robots_from_a_config_is_collected_on_until_its_task_is_done(t
 
 @pytest.mark.parametrize("task", ["lift_tray", "hand_to_hand"])
 def test_the_tracker_ends_an_episode_when_its_task_is_done(task: str, tmp_path: Path):
-    """The expert moves both arms. The tracker sees readings only, and does not know what the expert wants."""
+    """The expert moves both arms. The tracker has readings only."""
     (tmp_path / "cell.yaml").write_text(f"scene: {{robot: dual_panda, task: {task}}}\n")
     with TwinRobot(str(tmp_path / "cell.yaml")) as robot:
         about, briefing = robot.describe(), robot.begin(0)
@@ -66,7 +66,7 @@ def test_the_tracker_ends_an_episode_when_its_task_is_done(task: str, tmp_path: 
     assert len(set(phases)) > 3
 
 
-def test_the_estimate_tells_which_hand_holds_what():
+def test_the_estimate_names_the_hand_that_holds_each_thing():
     config = config_from_text(PAIR.replace("xarm7", "franka_panda"), name="cell.yaml", folder=Path())
     twin = twin_of(config)
     expert = Expert(twin, config.expert, width=2, seed=5)

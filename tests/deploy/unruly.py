@@ -21,7 +21,7 @@ PROGRAM = ("-m", "tests.deploy.unruly")
 
 @dataclass
 class Unruly:
-    """Waves joint 1 about where it is, until its `at`-th question; then it `does` something."""
+    """Moves joint 1 to and fro until request number `at`; then the fault `does` occurs."""
 
     space: Space
     does: str = "wave"
@@ -29,7 +29,7 @@ class Unruly:
     horizon: int = 4
     executed: int = 2
     seconds: float = 0.0
-    asked: int = field(default=-1)  # the first question is the warm-up
+    asked: int = field(default=-1)  # the first request is the warm-up
 
     def chunks(
         self, observation: Mapping[str, np.ndarray], *, instructions: Sequence[str], real: bool, noise: np.ndarray
@@ -60,7 +60,7 @@ def policy_file(path: Path, space: Space, **does: object) -> Path:
 
 
 if __name__ == "__main__":
-    told = json.loads(Path(sys.argv[2]).read_text())
-    runtime = Unruly(read_record(Space, Section("", "", told.pop("space"), {})), **told)
+    settings = json.loads(Path(sys.argv[2]).read_text())
+    runtime = Unruly(read_record(Space, Section("", "", settings.pop("space"), {})), **settings)
     digest = f"digest of {Path(sys.argv[2]).stem}"
     serve(socket.socket(fileno=int(sys.argv[1])), runtime, digest=digest, knows_real=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.curate.quality.recordings import clean_takes
+from tests.curate.quality.recordings import clean_recordings
 from twinloop.cli import main
 from twinloop.dataset.ingest import ingest, load_mapping, open_source
 from twinloop.diagnose.compare import compare_datasets
@@ -25,7 +25,7 @@ def made(folder: Path, name: str, *, delay_s: float, unit: str = "rad", shift: f
     logs = folder / f"{name}_logs"
     logs.mkdir()
     size = 1.0 if unit == "rad" else 180 / np.pi
-    for take in clean_takes(6, seed=len(name)):
+    for take in clean_recordings(6, seed=len(name)):
         commanded = take.signals["action"][:, :2] + shift
         seen = np.stack([simulate(column, delay_s, 0.05, rate_hz=50) for column in commanded.T], axis=1)
         noise = np.random.default_rng(take.attempt).normal(0, 0.001, seen.shape)

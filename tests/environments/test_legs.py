@@ -73,7 +73,7 @@ def test_a_saved_environment_continues_exactly(config: Path):
 
 
 def test_falls_have_names(tmp_path: Path):
-    """Legs that fold let the robot fall; on ice it slips; a robot that stands while it is asked to walk is stuck."""
+    """Legs that fold let the robot fall; on ice it slips; a robot that does not follow a command to walk is stuck."""
     flat = written(tmp_path, HURDLES % ("flat", "1.0"))
     _, folded = play(tl.make_env(flat, num_envs=4, seed=0), 60, size=1.0)
     assert folded
@@ -171,7 +171,7 @@ def test_the_scripted_trot_follows_its_command(tmp_path: Path):
 
 
 def test_rollouts_are_a_dataset_with_rewards_that_can_be_viewed(tmp_path: Path):
-    from twinloop.dashboard.rerun.stored_episode import read_viewed
+    from twinloop.dashboard.rerun.stored_episode import read_stored_episode
 
     config = written(tmp_path, SHORT)
     dataset, again = (tl.generate(config, tmp_path / name, episodes=3) for name in ("one", "two"))
@@ -183,7 +183,7 @@ def test_rollouts_are_a_dataset_with_rewards_that_can_be_viewed(tmp_path: Path):
     rows = dataset.attempts().to_pylist()
     assert {row["failure"] for row in rows} == {""}
     assert all(row["check/velocity_error_m_s"] < 1 for row in rows)
-    viewed = read_viewed(dataset, episode_index=1)
+    viewed = read_stored_episode(dataset, episode_index=1)
     assert viewed.poses is not None
     np.testing.assert_allclose(
         viewed.poses.tool_to_world[:, :3, 3], frames["observation.environment_state"][:, :3], atol=1e-5

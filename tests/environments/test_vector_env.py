@@ -1,4 +1,4 @@
-"""Laws of environments: reproducible by seed and index, whatever the other environments do; ends are kept apart."""
+"""Laws of environments: an episode depends on seed and index only; termination and truncation are distinguished."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def test_the_same_seed_gives_the_same_bits_at_any_number_of_threads():
     assert not np.array_equal(played(other, actions)[0], played(once, actions)[0])
 
 
-def test_an_environment_does_not_depend_on_what_the_others_do():
+def test_an_environment_does_not_depend_on_the_others():
     calm, wild = envs_of(), envs_of()
     actions = actions_of(calm, 14)
     others = actions.copy()

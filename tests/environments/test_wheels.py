@@ -150,7 +150,7 @@ def test_terms_and_commands_of_other_robots_are_refused(tmp_path: Path):
 
 def test_rollouts_are_a_dataset_that_can_be_explained_and_viewed(tmp_path: Path):
     from twinloop.dashboard.rerun.record import record
-    from twinloop.dashboard.rerun.stored_episode import read_viewed
+    from twinloop.dashboard.rerun.stored_episode import read_stored_episode
 
     config = written(tmp_path, ROOMS + "environment: {time_limit_s: 3}\n")
     dataset, again = (tl.generate(config, tmp_path / name, episodes=2) for name in ("one", "two"))
@@ -159,7 +159,7 @@ def test_rollouts_are_a_dataset_that_can_be_explained_and_viewed(tmp_path: Path)
     np.testing.assert_array_equal(frames["observation.lidar"], again.episode(1)["observation.lidar"])
     assert np.isfinite(frames["next.reward"]).all()
     assert {row["failure"] for row in dataset.attempts().to_pylist()} == {"timeout"}
-    viewed = read_viewed(dataset, episode_index=1)
+    viewed = read_stored_episode(dataset, episode_index=1)
     assert viewed.poses is not None
     place = frames["observation.environment_state"][:, :3]
     np.testing.assert_allclose(viewed.poses.tool_to_world[:, :3, 3], place, atol=1e-5)

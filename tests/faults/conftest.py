@@ -20,7 +20,7 @@ dataset: {shard_episodes: 2}
 
 @dataclass(frozen=True)
 class Undisturbed:
-    """seconds: what the whole command took, from its start to its end."""
+    """seconds: duration of the whole command."""
 
     config: Path
     path: Path
@@ -36,7 +36,7 @@ class Undisturbed:
 
 
 def command_output(command: list[str], *, code: int = 0) -> dict:
-    """The last line of a command's output. Whatever it says, it says without a traceback."""
+    """The last line of a command's output, which must not have a traceback."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr, done.stderr

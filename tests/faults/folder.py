@@ -5,12 +5,12 @@ from pathlib import Path
 from twinloop.dataset import Dataset
 from twinloop.durable import digest_file
 
-# The lock names a process; the log and the report tell how long it took.
+# The lock names a process; the log and the report contain durations.
 OF_THE_SESSION = ("lock", "manifest.jsonl", "runs.jsonl", "report.html")
 
 
 def files(path: Path) -> dict[str, str]:
-    """All but what a session leaves of itself, and the order of the manifest, which is that of commits."""
+    """All files except logs of a session; manifest lines are sorted, because their order is that of commits."""
     result = (file for file in path.rglob("*") if file.is_file() and file.name not in OF_THE_SESSION)
     lines = sorted((path / "manifest.jsonl").read_bytes().splitlines())
     return {

@@ -16,20 +16,20 @@ from twinloop.learn.checkpoint import build, save
 from twinloop.observe.recording import Feature
 
 Harm = Callable[[Path], object]
-"""What is done to the folder of a checkpoint."""
+"""A change of a checkpoint folder."""
 
 SETTINGS = {"horizon": 4, "executed": 2, "width": 16, "depth": 1}
 
 
 class Touch:
-    """Unpickled, it would leave a mark."""
+    """Unpickling it would create a file."""
 
     def __reduce__(self):
         return (Path.touch, (Path("canary-was-here"),))
 
 
 def valid(folder: Path) -> Path:
-    """A checkpoint that is one, of which the others are made."""
+    """A valid checkpoint, from which the others are made."""
     card = read_card(checkpoint(folder.with_name("card"), settings=SETTINGS))
     folder.mkdir()
     save(folder, build(folder, card), lambda file, digest: replace(card, file=file, weights=digest))
@@ -50,7 +50,7 @@ def content(data: bytes) -> Harm:
 
 
 def card(**changes) -> Harm:
-    """A card whose digest is right, as somebody who wants to be believed would write it."""
+    """A forged card with a valid digest."""
     return lambda folder: replace(read_card(folder), **changes).write(folder)
 
 
@@ -77,7 +77,7 @@ def enormous(folder: Path) -> None:
 
 
 def claiming(folder: Path) -> None:
-    """A header that accounts for every byte of a large file, of which nothing is what its card describes."""
+    """A header for every byte of a large file that does not match its card."""
     size = 800 << 20
     entry = {"dtype": "F32", "shape": [size // 4], "data_offsets": [0, size]}
     numbers(folder).write_bytes(framed({"a": entry}))

@@ -65,7 +65,7 @@ TEXTS = {
 
 
 def png(width: int, height: int) -> bytes:
-    """A picture of a few bytes that says it has this size."""
+    """An image of a few bytes whose header claims this size."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from twinloop.errors import TwinloopError
 
-MORE_BYTES = 1 << 30  # than it has after its imports
+MORE_BYTES = 1 << 30  # more than after the imports
 
 
 def _checkpoint() -> Callable[[Path], object]:
@@ -40,7 +40,7 @@ def cpu_s() -> float:
 
 
 def resident_bytes() -> int:
-    """Now; what was the most so far is forgotten."""
+    """Resident memory now. It also resets the recorded peak."""
     Path("/proc/self/clear_refs").write_text("5")
     return peak_bytes()
 
@@ -52,7 +52,7 @@ def peak_bytes() -> int:
 
 def main(kind: str, warm_up: str) -> None:
     read = READERS[kind]()
-    read(Path(warm_up))  # what is imported at the first use is nobody's fault
+    read(Path(warm_up))  # imports on first use are not counted
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MORE_BYTES, resource.RLIM_INFINITY))
     for line in sys.stdin:
@@ -62,7 +62,7 @@ def main(kind: str, warm_up: str) -> None:
             how, output = "read", ""
         except TwinloopError as error:
             how, output = type(error).__name__, str(error)
-        except BaseException as error:  # a bug: the test is to see it, and the other files as well
+        except BaseException as error:  # a bug: it is reported to the test, and the other files are still read
             how, output = f"bug: {type(error).__name__}", str(error)
         measurement = {"how": how, "said": output, "cpu_s": cpu_s() - began, "more_bytes": peak_bytes() - before}
         print(json.dumps(measurement), flush=True)

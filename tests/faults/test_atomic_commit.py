@@ -32,7 +32,7 @@ ERRORS = (errno.EIO, errno.ENOSPC)
 
 @contextmanager
 def failing_at(count: int, code: int) -> Iterator[Callable[[], bool]]:
-    """The `count`th change of the disk fails, a write after half of it. Yields whether it came to that."""
+    """The `count`th change of the disk fails, a write after half of its data. Yield whether it was reached."""
     left, real = count, {name: getattr(os, name) for name in CALLS}
 
     def failing(name: str) -> Callable:
@@ -57,13 +57,13 @@ def failing_at(count: int, code: int) -> Iterator[Callable[[], bool]]:
 
 
 def moments(rng, few: int) -> Iterator[int]:
-    """Every call where the full number is asked for; else some, evenly spread from a random beginning."""
+    """All calls with TWINLOOP_FAULTS=full; otherwise some, evenly spaced from a random start."""
     stride = times(few, 1)
     yield from range(1 + rng.randrange(stride), 1 << 30, stride)
 
 
 def is_left_over(problem: Problem) -> bool:
-    """No damage: a config that is yet to come, and a shard that has lost its line and is yet to go. No reader minds."""
+    """True for a config that is not written yet and a shard without a line, which readers ignore."""
     return (
         problem.file == "config.yaml"
         or "is not in the manifest" in problem.description
@@ -94,7 +94,7 @@ def test_a_dataset_whose_disk_fails_at_any_call(tmp_path: Path, story: str):
         except StorageError:
             failed += 1
         else:
-            # Done before it came to that, or what failed was a removal that nobody depends on.
+            # The work was done before this call, or the failed call was an optional removal.
             assert not happened() or files(path) == expected
             if not happened():
                 break
@@ -137,7 +137,7 @@ def test_a_registry_whose_disk_fails_at_any_call(tmp_path: Path):
         assert result.production_checkpoint().digest == result.production
         if caught:
             seen.append(result.production)
-        else:  # a removal failed that nobody depends on
+        else:  # an optional removal failed
             assert result.production == new
         assert not read_ledger(place).torn
         promote(place, folder)

@@ -26,7 +26,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def copied(whole: Path, target: Path) -> Path:
-    """With hard links, so that untouched shards can be told by their inodes; what is damaged gets a copy of its own."""
+    """Copy with hard links, so that unchanged shards keep their inodes; files to damage are copied."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(whole, target, copy_function=lambda source, new: Path(new).hardlink_to(source))
     for file in target.rglob("*"):
@@ -66,7 +66,7 @@ def damaged(path: Path, rng: random.Random, *, cut: bool) -> Path:
 
 
 def shards_hit(path: Path, whole: Path, file: Path) -> set[str]:
-    """Those whose file or line in the manifest is no longer what it was."""
+    """Shards whose file or manifest line was changed."""
     lines = (whole / "manifest.jsonl").read_bytes().splitlines(keepends=True)
     left = (path / "manifest.jsonl").read_bytes().splitlines(keepends=True)
     names = sorted(candidate.name for candidate in (whole / "shards").iterdir())
@@ -91,7 +91,7 @@ def test_any_damage_is_found_named_and_repaired(whole: Path, tmp_path: Path, cut
         name = str(file.relative_to(path))
         try:
             named = {problem.file for problem in verify(path).problems}
-        except DatasetError as error:  # without a header there is no more to be said
+        except DatasetError as error:  # without a header there is no other report
             named = {name} if str(file) in str(error) else set()
         assert name in named, f"{name}: {named}"
         hit, before = shards_hit(path, whole, file), inodes(path)

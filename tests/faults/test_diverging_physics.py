@@ -60,7 +60,7 @@ def drawn(count: int, massless: Iterable[int], rng: Random) -> Draws:
 
 
 class Saboteur:
-    """An expert in whose cell some slots are broken, each in its own control period."""
+    """An expert that breaks some slots of its cell, each in its own control period."""
 
     def __init__(self, expert: Expert, fault: Fault, periods: dict[int, int], rng: Random):
         self.expert, self.fault, self.periods, self.rng = expert, fault, periods, rng
@@ -81,7 +81,7 @@ class Saboteur:
 def simulated(twin: Twin, count: int, name: str, periods: dict[int, int], rng: Random) -> Episodes:
     cell = Cell(twin, width=count, threads=2)
     expert = Expert(twin, ExpertConfig(), width=count, seed=0)
-    # So that its being given a value of its own in every slot is no difference between the two.
+    # Both runs have separate values per slot.
     for field in ("body_mass", "body_inertia", "opt.timestep"):
         cell[field]
     draws = drawn(count, periods if name == "zero mass" else (), rng)
@@ -105,7 +105,7 @@ def test_diverged_simulations_get_a_verdict_and_do_not_affect_others(twin: Twin,
     print(name, Counter(reasons.values()))
     assert all(reason and reason != "accepted" for reason in reasons.values()), reasons
     assert not any(verdicts.accepted[slot] for slot in broken)
-    if name != "huge forces":  # which the arm may survive, and then throws things about
+    if name != "huge forces":  # the arm may stay valid, but throws things
         assert set(reasons.values()) <= {"diverged", "non_finite"}
     recording = observe(episodes, twin, ObserveConfig(), seed=0).take(verdicts.storable)
     assert all(np.isfinite(values).all() for values in recording.frames.values())

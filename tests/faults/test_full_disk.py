@@ -39,13 +39,13 @@ def resized(disk: Path, size_bytes: int) -> None:
 
 
 def used_bytes(path: Path) -> int:
-    """As a tmpfs counts: whole pages, and each file once."""
+    """Used bytes as tmpfs counts them: whole pages, each file once."""
     result = {file.stat().st_ino: file.stat().st_size for file in path.rglob("*") if file.is_file()}
     return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in result.values())
 
 
 def levels(whole: Path, count: int) -> list[int]:
-    """Sizes from next to nothing to nearly enough, one drawn from each of `count` equal parts."""
+    """Sizes from almost 0 to almost enough, one drawn from each of `count` equal parts."""
     rng, total = fresh_rng(), used_bytes(whole)
     return [max(1, int(total * (part + rng.random() * 0.9) / count / PAGE_BYTES)) * PAGE_BYTES for part in range(count)]
 
@@ -74,7 +74,7 @@ def test_a_run_on_a_full_disk(undisturbed: Undisturbed, tmp_path: Path):
 
 
 def test_the_command_on_a_full_disk(undisturbed: Undisturbed, tmp_path: Path):
-    """With workers, of which each finds the disk full by itself."""
+    """With workers, each of which meets the full disk."""
     with small_disk(tmp_path / "disk", used_bytes(undisturbed.path) // 3) as disk:
         text = undisturbed.generate(disk / "data", code=1)["error"]
         assert "the disk is full" in text
@@ -86,7 +86,7 @@ def test_the_command_on_a_full_disk(undisturbed: Undisturbed, tmp_path: Path):
 
 
 def test_cameras_on_a_full_disk(tmp_path: Path):
-    """An encoder in between, which would rather say nothing."""
+    """With an encoder between the writer and the disk, which must not drop the error."""
     head = header(features=PICTURED, episodes=8)
     digest = run(tmp_path / "whole" / "d", head)
     for number, size_bytes in enumerate(levels(tmp_path / "whole" / "d", times(3, 20))):

@@ -19,7 +19,7 @@ MOST_MORE_BYTES = 512 << 20
 
 
 def refused(kind: str, files: Iterable[Path], warm_up: Path, *, inside: Path) -> list[dict]:
-    """What became of each file, in a process of its own with little memory, standing in an empty folder."""
+    """Result of loading each file, in a process with little memory in an empty folder."""
     files, empty = list(files), inside / "empty"
     empty.mkdir()
     done = subprocess.run(
@@ -32,21 +32,21 @@ def refused(kind: str, files: Iterable[Path], warm_up: Path, *, inside: Path) ->
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def judged(names: Iterable[str], told: list[dict], kinds: tuple[str, ...], *, least: int) -> None:
-    result = dict(zip(names, told, strict=True))
-    for name, each in result.items():
-        print(f"{each['cpu_s']:6.2f} s {each['more_bytes'] / 1e6:6.0f} MB  {name}: {each['said'][:150]}")
+def judged(names: Iterable[str], refusals: list[dict], kinds: tuple[str, ...], *, least: int) -> None:
+    result = dict(zip(names, refusals, strict=True))
+    for name, refusal in result.items():
+        print(f"{refusal['cpu_s']:6.2f} s {refusal['more_bytes'] / 1e6:6.0f} MB  {name}: {refusal['said'][:150]}")
     assert len(result) >= least
-    for name, each in result.items():
-        assert each["how"] in kinds, f"{name}: {each}"
-        assert len(each["said"]) < 4096, name
-        assert each["cpu_s"] < MOST_CPU_S, f"{name}: {each}"
-        assert each["more_bytes"] < MOST_MORE_BYTES, f"{name}: {each}"
+    for name, refusal in result.items():
+        assert refusal["how"] in kinds, f"{name}: {refusal}"
+        assert len(refusal["said"]) < 4096, name
+        assert refusal["cpu_s"] < MOST_CPU_S, f"{name}: {refusal}"
+        assert refusal["more_bytes"] < MOST_MORE_BYTES, f"{name}: {refusal}"
 
 
 @pytest.fixture
 def canary(tmp_path: Path):
-    """Whoever could be reached: it must be as it was."""
+    """A file that a hostile file could reach. It must stay unchanged."""
     (tmp_path / "files").mkdir()
     file = tmp_path / "files" / "canary"
     file.write_text("sings")
@@ -68,7 +68,8 @@ def test_hostile_models(canary: Path, tmp_path: Path):
     refusals = refused("config", files.values(), ROOT / "examples" / "pick_and_place.yaml", inside=tmp_path)
     judged(files, refusals, ("ModelError",), least=20)
     assert all(
-        str(file.with_name("arm.xml")) in each["said"] for file, each in zip(files.values(), refusals, strict=True)
+        str(file.with_name("arm.xml")) in refusal["said"]
+        for file, refusal in zip(files.values(), refusals, strict=True)
     )
 
 
@@ -80,5 +81,5 @@ def test_hostile_checkpoints(canary: Path, tmp_path: Path):
         shutil.copytree(start, folders[-1])
         harm(folders[-1])
     refusals = refused("checkpoint", [start, *folders], start, inside=tmp_path)
-    assert refusals[0]["how"] == "read", refusals[0]  # the one that means no harm
+    assert refusals[0]["how"] == "read", refusals[0]  # the harmless one
     judged(HOSTILE, refusals[1:], ("CheckpointError",), least=20)

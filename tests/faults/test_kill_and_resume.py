@@ -37,7 +37,7 @@ def test_the_command_killed_at_random_moments(undisturbed: Undisturbed, tmp_path
         out = tmp_path / "data"
         for _ in range(min(left, KILLS_A_DATASET)):
             left -= 1
-            # Every second time soon: resuming is over before long, and is killed as well.
+            # Every second kill is early, so that resuming is killed too.
             most_s = undisturbed.seconds * (0.6 if left % 2 else 1.0)
             interrupted += killed(undisturbed.command(out), rng.uniform(0.2 * most_s, most_s))
             committed_shards_are_whole(out)

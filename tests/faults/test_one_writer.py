@@ -20,7 +20,7 @@ from twinloop.errors import LockedError
 
 @dataclass(frozen=True)
 class Starter:
-    """A process that waits at the line, then opens the dataset and says what came of it."""
+    """A process that waits for a signal, then opens the dataset and reports the result."""
 
     pid: int
     start: int
@@ -48,7 +48,7 @@ def starter(path: Path) -> Starter:
                 os.write(answer, b"won")
             except LockedError as error:
                 os.write(answer, str(error).encode())
-            except BaseException as error:  # whatever else it is, the test must hear of it
+            except BaseException as error:  # any other error is reported to the test
                 os.write(answer, f"failed: {error!r}".encode())
             signal.pause()
         finally:
@@ -60,7 +60,7 @@ def starter(path: Path) -> Starter:
 
 @contextmanager
 def racing(path: Path, count: int) -> Iterator[tuple[Starter, list[str]]]:
-    """`count` writers started at once: the one that won, and what the others said."""
+    """Start `count` writers at once; return the one that got the lock and the messages of the others."""
     starters = [starter(path) for _ in range(count)]
     try:
         for competitor in starters:
@@ -76,7 +76,7 @@ def racing(path: Path, count: int) -> Iterator[tuple[Starter, list[str]]]:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("count", [2, 8])
 def test_of_simultaneous_starts_one_wins_and_the_others_name_it(tmp_path: Path, count: int):
-    """Over and over in the same folder: each time the last winner was killed, and its name is in the lock."""
+    """Repeated in the same folder: the last winner was killed, and its name is still in the lock file."""
     for _ in range(times(5, 50)):
         with racing(tmp_path / "d", count) as (winner, others):
             named = f"is being written by pid {winner.pid} on {os.uname().nodename}"
@@ -108,6 +108,6 @@ def test_of_simultaneous_commands_one_wins_and_the_others_name_it(undisturbed: U
             process.wait()
             assert process.stdout is not None
             process.stdout.close()
-    lock = WriterLock(out / "lock")  # the winner is dead: nobody has to be asked
+    lock = WriterLock(out / "lock")  # the lock of a dead process is free
     lock.acquire()
     lock.release()

@@ -19,7 +19,7 @@ CAMERA = Feature("observation.images.front", "video", (120, 160, 3))
 
 
 def films(lengths: np.ndarray, alive: list[int]) -> Iterator[Mapping[str, np.ndarray]]:
-    """As fast as memory can be filled; `alive` counts the episodes of pictures that exist, and the most there were."""
+    """Make images without rendering; `alive` counts the episodes in memory, and their maximum."""
     for index, length in enumerate(lengths):
         alive[0] += 1
         alive[1] = max(alive)
@@ -27,7 +27,7 @@ def films(lengths: np.ndarray, alive: list[int]) -> Iterator[Mapping[str, np.nda
 
 
 def filmed(folder: Path, episodes: int) -> tuple[ShardDraft, list[int], int]:
-    """What was written, the episodes of pictures alive at most, and the bytes of memory at the peak."""
+    """The written files, the largest number of episodes of images in memory, and the peak memory in bytes."""
     recording = recording_of(range(episodes), features=(*FEATURES, CAMERA))
     alive = [0, 0]
     given = dataclasses.replace(recording, pictures=lambda which: films(recording.lengths[which], alive))
@@ -77,4 +77,4 @@ def test_no_frame_is_missing_and_memory_does_not_grow(tmp_path: Path, monkeypatc
     assert most <= 2  # the one that is encoded and the one that is made
     longest = 12 * int(np.prod(CAMERA.shape))
     assert many_bytes < few_bytes + longest
-    assert many_bytes < slowed.frames * np.prod(CAMERA.shape) / 2  # which all of them at once would not fit into
+    assert many_bytes < slowed.frames * np.prod(CAMERA.shape) / 2  # less than all images at once

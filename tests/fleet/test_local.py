@@ -1,4 +1,4 @@
-"""Local workers: everything is done once, a death is made good, an error reaches the driver."""
+"""Local workers: every item is done once, a dead worker is replaced, an error reaches the driver."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def test_prepared_workers_are_counted_and_warm_up_once():
     assert count_prepared("tests.fleet.work") == 0
 
 
-def test_prepared_workers_that_nobody_wanted_are_let_go():
+def test_prepared_workers_that_are_not_used_end():
     prepare("tests.fleet.work", 2)
     processes = [worker.process for worker in local._PREPARED]
     dismiss()

@@ -15,7 +15,7 @@ def test_a_death_is_put_down_to_the_item_the_worker_was_at():
         crew.end("task", "killed")
         assert list(crew.waiting) == [(0, "a"), (1, "b"), (2, "c")]  # all of it is done again, in its turn
         crew.waiting = deque([(2, "c")])
-    crew.taken["task"] = [(1, "b")]  # once the first is done, the next begins with a clean slate
+    crew.taken["task"] = [(1, "b")]  # after the first item, the failures of the next are counted from 0
     crew.end("task", "killed")
     crew.taken["task"] = [(0, "a"), (1, "b")]
     with pytest.raises(WorkerError, match="10 workers died over a "):

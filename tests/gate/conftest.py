@@ -1,4 +1,4 @@
-"""A policy in canary with all its evidence, for tests to spoil a copy of."""
+"""A policy in canary with all its evidence. Tests change a copy of it."""
 
 import shutil
 from pathlib import Path
@@ -19,6 +19,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def world(template: Path, tmp_path: Path) -> World:
-    """Of one's own, to be spoilt."""
+    """A copy of the template for one test."""
     shutil.copytree(template, tmp_path / "world")
     return World(tmp_path / "world")

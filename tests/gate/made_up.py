@@ -1,4 +1,4 @@
-"""Evaluations of policies that never were, with outcomes as one wants them."""
+"""Synthetic evaluations with given outcomes."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ PHASES = ("reach", "grasp", "place")
 
 
 def evaluation_of(success: np.ndarray, *, name: str = "made-up", seed: int = 7, first: int = 0) -> Evaluation:
-    """Failures end in each phase in turn; friction and mass are drawn, and mean nothing."""
+    """Failures end in each phase in turn; friction and mass are drawn without effect."""
     count = len(success)
     success = np.asarray(success, bool)
     rng = np.random.default_rng(count)

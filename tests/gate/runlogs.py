@@ -1,4 +1,4 @@
-"""Runlogs of robots that never were: episodes with outcomes as one wants them, in the schema of the control loop."""
+"""Synthetic runlogs with given outcomes, in the schema of the control loop."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,8 +28,8 @@ SAFETY = ("position", "velocity", "acceleration", "effort", "workspace", "non_fi
 
 
 @dataclass(frozen=True)
-class Tried:
-    """One episode. state: where the joints were on average; columns: to be changed or, as None, left out."""
+class Trial:
+    """One episode. state: mean joint position. columns: column -> changed value, or None to leave it out."""
 
     checkpoint: str
     success: bool = True
@@ -38,14 +38,14 @@ class Tried:
     columns: dict[str, Any] = field(default_factory=dict)
 
 
-def in_turns(candidate: str, ours: Sequence[bool], control: str, theirs: Sequence[bool]) -> list[Tried]:
+def in_turns(candidate: str, ours: Sequence[bool], control: str, theirs: Sequence[bool]) -> list[Trial]:
     """Candidate and control, one after the other."""
     pairs = zip(ours, theirs, strict=True)
-    return [each for a, b in pairs for each in (Tried(candidate, bool(a)), Tried(control, bool(b), "control"))]
+    return [trial for a, b in pairs for trial in (Trial(candidate, bool(a)), Trial(control, bool(b), "control"))]
 
 
 def runlog(
-    path: Path, episodes: Sequence[Tried], *, began: datetime = BEGAN, robot: str = "rehearsal:harsh", shard: int = 64,
+    path: Path, episodes: Sequence[Trial], *, began: datetime = BEGAN, robot: str = "rehearsal:harsh", shard: int = 64,
     source: Literal["real", "sim", "mixed"] = "real", model: str = "panda",
 ) -> Path:  # fmt: skip
     """Write or continue a runlog, in whole shards. A control loop has one shard per episode, which takes more time.
@@ -65,15 +65,15 @@ def runlog(
     with DatasetWriter.open(path, about, "recorded: {}\n") as writer:
         for first, stop in writer.missing():
             parts = [(attempt, episodes[attempt]) for attempt in range(first, stop)]
-            rows = [_columns(attempt, tried, about, robot, began) | allowed for attempt, tried in parts]
-            rows = [row | tried.columns for row, (_, tried) in zip(rows, parts, strict=True)]
+            rows = [_columns(attempt, trial, about, robot, began) | allowed for attempt, trial in parts]
+            rows = [row | trial.columns for row, (_, trial) in zip(rows, parts, strict=True)]
             columns = {name: [row[name] for row in rows] for name, value in rows[0].items() if value is not None}
             recording = _recording(parts, about)
             writer.commit(write_shard(writer.scratch(f"{first}"), first, stop, recording, columns, fps=about.fps))
     return path
 
 
-def _recording(parts: Sequence[tuple[int, Tried]], about: Header) -> Recording:
+def _recording(parts: Sequence[tuple[int, Trial]], about: Header) -> Recording:
     frames = [_frames(attempt, tried) for attempt, tried in parts]
     return Recording(
         np.array([attempt for attempt, _ in parts]), np.full(len(parts), LENGTH), ("reach",) * len(parts),
@@ -81,23 +81,23 @@ def _recording(parts: Sequence[tuple[int, Tried]], about: Header) -> Recording:
     )  # fmt: skip
 
 
-def _frames(attempt: int, tried: Tried) -> dict[str, np.ndarray]:
+def _frames(attempt: int, trial: Trial) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(attempt)
-    state = (tried.state + rng.normal(size=(LENGTH, 2)) / 10).astype(np.float32)
+    state = (trial.state + rng.normal(size=(LENGTH, 2)) / 10).astype(np.float32)
     last = np.arange(LENGTH) == LENGTH - 1
     return {
         "observation.state": state, "action": state, "phase": np.zeros(LENGTH, np.int64),
-        "next.reward": np.zeros(LENGTH, np.float32), "next.done": last, "next.success": last & tried.success,
+        "next.reward": np.zeros(LENGTH, np.float32), "next.done": last, "next.success": last & trial.success,
     }  # fmt: skip
 
 
-def _columns(attempt: int, tried: Tried, about: Header, robot: str, began: datetime) -> dict[str, Any]:
+def _columns(attempt: int, trial: Trial, about: Header, robot: str, began: datetime) -> dict[str, Any]:
     return {
         "attempt": attempt, "task": "reach", "length": LENGTH,
-        "verdict": "accepted" if tried.success else "task_failed",
-        "success": tried.success, "robot_id": robot, "outcome": "success" if tried.success else "failure",
+        "verdict": "accepted" if trial.success else "task_failed",
+        "success": trial.success, "robot_id": robot, "outcome": "success" if trial.success else "failure",
         "outcome_by": "detector", "outcome_detail": "", "duration_s": LENGTH / about.fps, "last_phase": "go",
-        "failure": "", "checkpoint": tried.checkpoint, "arm": tried.arm, "interventions": 0,
+        "failure": "", "checkpoint": trial.checkpoint, "arm": trial.arm, "interventions": 0,
         **{f"safety/{reason}": 0 for reason in SAFETY}, "deadlines_missed": 0, "participant": "",
         "condition/object": "cube" if attempt % 3 else "can",
         "recorded_at": (began + timedelta(minutes=attempt)).isoformat(),

@@ -53,7 +53,7 @@ def pair_counts(both: int, ours: int, theirs: int, neither: int):
     return Comparison(subject, subject, int(both), int(ours), int(theirs), int(neither), 0.0)
 
 
-def test_two_that_never_fail_differ_by_nothing_that_is_known():
+def test_two_policies_that_never_fail_do_not_differ():
     result = pair(100, 0, 0, 0)
     assert result.p_value == 1
     low, high = result.interval

@@ -20,7 +20,7 @@ from twinloop.observe.features import features_of
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.twin.twin import Twin
 
-# Wider than what was demonstrated, so that some fail.
+# Wider than the demonstrations, so that some fail.
 CELL = """
 randomization:
   physics: {object_mass_kg: [0.05, 0.4], object_position_noise_cm: [-5, 5]}

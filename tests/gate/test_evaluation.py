@@ -59,8 +59,8 @@ def test_round_trip(tmp_path: Path):
     assert again.outcomes.table().equals(result.outcomes.table())
     written = json.loads((tmp_path / "deep" / "down" / "evaluation.json").read_text())
     assert written["success"]["successes"] == 60
-    assert [each["phase"] for each in written["phases"]] == list(PHASES)
-    assert {each["parameter"] for each in written["parameters"]} == set(result.outcomes.draws)
+    assert [entry["phase"] for entry in written["phases"]] == list(PHASES)
+    assert {entry["parameter"] for entry in written["parameters"]} == set(result.outcomes.draws)
 
 
 def test_the_same_evaluation_is_the_same_bytes(tmp_path: Path):

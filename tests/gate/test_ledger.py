@@ -40,7 +40,7 @@ def test_records_are_read_back_and_form_a_hash_chain(folder: Path):
     ledger = read_ledger(folder)
     assert ledger.problems == ()
     assert not ledger.torn
-    assert [record.reasons for record in ledger.records] == [(f"because {each}",) for each in range(1, 6)]
+    assert [record.reasons for record in ledger.records] == [(f"because {number}",) for number in range(1, 6)]
     assert [record.previous for record in ledger.records] == [START, *(r.digest for r in ledger.records[:-1])]
     assert ledger.head == ledger.records[-1].digest
     assert json.loads(lines(folder)[2])["digest"] == ledger.records[2].digest
@@ -92,7 +92,7 @@ def test_a_rewritten_ledger_does_not_match_its_head(folder: Path):
     assert "rewritten" in problem
 
 
-def test_a_missing_or_strange_head_is_noticed(folder: Path):
+def test_a_missing_or_invalid_head_is_noticed(folder: Path):
     (folder / HEAD).write_text("{}")
     assert HEAD in read_ledger(folder).problems[0]
     (folder / HEAD).unlink()
@@ -120,7 +120,7 @@ def test_a_torn_tail_is_ignored_and_then_removed(folder: Path, cut: int):
     assert (folder / LEDGER).read_bytes() == whole
 
 
-def test_a_head_that_a_kill_left_behind_is_brought_up(folder: Path):
+def test_an_outdated_head_is_updated_after_a_kill(folder: Path):
     before = read_ledger(folder).records[3]
     (folder / HEAD).write_text(json.dumps({"sequence": 4, "digest": before.digest}))
     assert recover(folder, scratch=folder / "scratch").problems == ()

@@ -1,4 +1,4 @@
-"""Watching: a policy that does as promised is left alone; a confirmed drop opens an incident and is undone."""
+"""The monitor: no alarm at the expected rates; a confirmed drop opens an incident and rolls back."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ import pytest
 
 from tests.gate.checkpoints import SPACE
 from tests.gate.kills import killed_at
-from tests.gate.runlogs import Tried, in_turns, runlog
+from tests.gate.runlogs import Trial, in_turns, runlog
 from tests.gate.world import POOR, World, some
 from twinloop.errors import CorruptError, RegistryError
 from twinloop.gate.monitor.act import MonitorResult, look
@@ -31,48 +31,48 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     world.live(1)
     world.policy(2)
     turns = in_turns(world.digest(2), [True] * 20, world.digest(1), list(some(POOR, 20)))
-    shown = (world.evaluated(2), world.evaluated(1))
+    evaluations = (world.evaluated(2), world.evaluated(1))
     logs = (runlog(world.path / "runs" / "met", turns),)
-    assert world.promote(2, evaluations=shown, runlogs=logs).reached == "production"
+    assert world.promote(2, evaluations=evaluations, runlogs=logs).reached == "production"
     return world.path
 
 
 @pytest.fixture
 def world(template: Path, tmp_path: Path) -> World:
-    """Of one's own. What was shown stays where the template is."""
+    """A copy of the template for one test. Evidence stays in the folder of the template."""
     shutil.copytree(template, tmp_path / "world")
     return World(tmp_path / "world")
 
 
-def work(world: World, episodes: list[Tried], *, scales: TrainingScales | None = SCALES) -> MonitorResult:
+def work(world: World, episodes: list[Trial], *, scales: TrainingScales | None = SCALES) -> MonitorResult:
     log = runlog(world.path / "runs" / "work", episodes, began=AFTER, shard=5)
     return look(world.registry, (log,), world.rules, scales=scales)
 
 
-def good(world: World, count: int, **changes) -> list[Tried]:
-    return [Tried(world.digest(2), arm="", **changes) for _ in range(count)]
+def good(world: World, count: int, **changes) -> list[Trial]:
+    return [Trial(world.digest(2), arm="", **changes) for _ in range(count)]
 
 
-def bad(world: World, count: int) -> list[Tried]:
-    return [Tried(world.digest(2), False, arm="", columns={"failure": "never_grasped"}) for _ in range(count)]
+def bad(world: World, count: int) -> list[Trial]:
+    return [Trial(world.digest(2), False, arm="", columns={"failure": "never_grasped"}) for _ in range(count)]
 
 
 def test_a_policy_at_its_expected_rates_raises_no_alarm(world: World):
-    looked = work(world, good(world, 60))
-    assert [each.alarm for each in looked.watched] == [None] * 4
-    assert looked.incidents == ()
-    assert looked.rolled_back is None
+    result = work(world, good(world, 60))
+    assert [signal.alarm for signal in result.watched] == [None] * 4
+    assert result.incidents == ()
+    assert result.rolled_back is None
     assert Registry.open(world.registry).production == world.digest(2)
 
 
 def test_a_confirmed_drop_rolls_back_and_opens_the_episodes(world: World):
-    looked = work(world, good(world, 30) + bad(world, 20))
-    assert looked.rolled_back is not None
-    assert looked.rolled_back.actor == "monitor"
+    result = work(world, good(world, 30) + bad(world, 20))
+    assert result.rolled_back is not None
+    assert result.rolled_back.actor == "monitor"
     registry = Registry.open(world.registry)
     assert registry.production == world.digest(1)
     assert registry.stage(world.digest(2)) == "validated"
-    (path,) = looked.incidents
+    (path,) = result.incidents
     incident = json.loads(path.read_text())
     assert incident["checkpoint"] == world.digest(2)
     assert incident["signal"] == "success"
@@ -100,26 +100,26 @@ def test_after_a_rollback_old_evidence_does_not_bring_it_back(world: World):
 def test_with_nothing_to_return_to_nothing_is_live(tmp_path: Path):
     world = World(tmp_path)
     world.live(1)
-    log = runlog(world.path / "runs" / "work", [Tried(world.digest(1), False)] * 25, began=AFTER)
-    looked = look(world.registry, (log,), world.rules, scales=None)
-    assert looked.rolled_back is not None
-    assert looked.rolled_back.verdict == "withdrawn"
+    log = runlog(world.path / "runs" / "work", [Trial(world.digest(1), False)] * 25, began=AFTER)
+    result = look(world.registry, (log,), world.rules, scales=None)
+    assert result.rolled_back is not None
+    assert result.rolled_back.verdict == "withdrawn"
     assert Registry.open(world.registry).production == ""
 
 
 @pytest.mark.parametrize("columns", [{"interventions": 1}, {"safety/force": 15}])
 def test_a_rise_of_interventions_or_of_the_filter_rolls_back(world: World, columns: dict):
-    looked = work(world, good(world, 10) + good(world, 40, columns=columns))
-    assert looked.rolled_back is not None
+    result = work(world, good(world, 10) + good(world, 40, columns=columns))
+    assert result.rolled_back is not None
     assert Registry.open(world.registry).production == world.digest(1)
 
 
 def test_inputs_unlike_the_training_data_open_an_incident_once_and_leave_it_live(world: World):
     episodes = good(world, 10) + good(world, 25, state=0.9)
-    looked = work(world, episodes)
-    assert [each.name for each in looked.watched if each.alarm] == ["drift"]
-    assert looked.rolled_back is None
-    incident = json.loads(looked.incidents[0].read_text())
+    result = work(world, episodes)
+    assert [signal.name for signal in result.watched if signal.alarm] == ["drift"]
+    assert result.rolled_back is None
+    incident = json.loads(result.incidents[0].read_text())
     assert any("training standard deviations away" in reason for reason in incident["episodes"][-1]["reasons"])
     assert work(world, episodes + good(world, 5, state=0.9)).incidents == ()
     assert Registry.open(world.registry).production == world.digest(2)
@@ -127,14 +127,14 @@ def test_inputs_unlike_the_training_data_open_an_incident_once_and_leave_it_live
 
 def test_with_roll_back_off_it_only_opens_incidents(world: World):
     world.rules = replace(world.rules, monitor=replace(world.rules.monitor, roll_back=False))
-    looked = work(world, bad(world, 25))
-    assert looked.incidents
-    assert looked.rolled_back is None
+    result = work(world, bad(world, 25))
+    assert result.incidents
+    assert result.rolled_back is None
     assert Registry.open(world.registry).production == world.digest(2)
 
 
 def test_only_episodes_of_the_live_policy_since_it_went_live_count(world: World):
-    others = [Tried(world.digest(1), False, arm="")] * 30
+    others = [Trial(world.digest(1), False, arm="")] * 30
     assert len(work(world, others + good(world, 5)).episodes) == 5
     before = runlog(world.path / "runs" / "before", bad(world, 30))
     logs = (world.path / "runs" / "work", before)

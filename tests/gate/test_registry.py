@@ -33,7 +33,7 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def two(tmp_path: Path, place: Path) -> tuple[str, str]:
     """The first was live, the second is."""
-    return tuple(promote(place, checkpoint(tmp_path / f"p{each}", number=each)) for each in (1, 2))  # type: ignore
+    return tuple(promote(place, checkpoint(tmp_path / f"p{number}", number=number)) for number in (1, 2))  # type: ignore
 
 
 def test_stages_are_walked_and_only_the_pointer_makes_one_live(tmp_path: Path, place: Path):
@@ -71,7 +71,7 @@ def test_rolling_back_returns_to_the_one_before_and_then_to_the_one_before_that(
         registry = Registry.open(place)
         assert registry.production == expected
         assert registry.production_checkpoint().digest == expected
-    assert registry.stage(third) == "validated"  # it has to show on the robot again what it can
+    assert registry.stage(third) == "validated"  # it needs new trials on the robot
     assert set(registry.state.left) == {second, third}
     with writing(place) as writer, pytest.raises(RegistryError, match="no policy was live before"):
         writer.roll_back(reasons=[])
@@ -125,7 +125,7 @@ def test_a_checkpoint_under_another_name_is_refused(place: Path, two: tuple[str,
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "", "A" * 64, "0" * 63, "0" * 64 + "/..", "0" * 64 + "\n"])
-def test_names_are_digests_and_nothing_else(place: Path, two: tuple[str, str], name: str):
+def test_only_digests_are_valid_names(place: Path, two: tuple[str, str], name: str):
     del two
     with pytest.raises(RegistryError, match="not a digest"):
         Registry.open(place).pinned(name)

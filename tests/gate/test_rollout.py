@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gate.runlogs import Tried, runlog
+from tests.gate.runlogs import Trial, runlog
 from tests.gate.world import World
 from twinloop.errors import RegistryError, UsageError
 from twinloop.gate.permit import RegistryEntry, permit_for
@@ -26,9 +26,9 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def tried(world: World, name: str, robot: RobotIdentity, *outcomes: bool) -> Path:
+def runlog_on(world: World, name: str, robot: RobotIdentity, *outcomes: bool) -> Path:
     began = datetime.now(UTC) + timedelta(minutes=1)
-    episodes = [Tried(world.digest(1), success) for success in outcomes]
+    episodes = [Trial(world.digest(1), success) for success in outcomes]
     return runlog(world.path / "runs" / name, episodes, robot=robot.id, began=began)
 
 
@@ -43,10 +43,10 @@ def test_waves_open_one_after_the_other(world: World):
     with pytest.raises(RegistryError, match="the decision is about"):
         permit_for(entry(world, "production"), second)
 
-    few = tried(world, "few", first, True, True)
+    few = runlog_on(world, "few", first, True, True)
     result = advance(world.registry, [few], world.rules)
     assert (result.decision, result.reasons) == ("continue", ("trials are missing: arm-b: 2 of 5",))
-    enough = tried(world, "enough", first, *[True] * 5)
+    enough = runlog_on(world, "enough", first, *[True] * 5)
     result = advance(world.registry, [few, enough], world.rules)
     assert (result.decision, result.next_wave) == ("passed", ("arm-c", "arm-d"))
     permit = permit_for(entry(world, "production"), first)
@@ -54,7 +54,7 @@ def test_waves_open_one_after_the_other(world: World):
     assert (permit.stage, permit.limits.speed) == ("production", world.rules.production.speed)
     assert permit_for(entry(world, "canary"), third).stage == "canary"
 
-    logs = [tried(world, robot.id, robot, *[True] * 5) for robot in (second, third)]
+    logs = [runlog_on(world, robot.id, robot, *[True] * 5) for robot in (second, third)]
     assert advance(world.registry, logs, world.rules).decision == "finished"
     assert permit_for(entry(world, "production"), third).stage == "production"
     with pytest.raises(RegistryError, match="no roll-out is under way"):
@@ -63,7 +63,9 @@ def test_waves_open_one_after_the_other(world: World):
 
 def test_a_wave_that_does_worse_stops_and_every_robot_has_its_old_policy_again(world: World):
     start_rollout(world.registry, ROBOTS, [1, 2], world.rules)
-    result = advance(world.registry, [tried(world, "bad", ROBOTS[0], True, False, False, False, False)], world.rules)
+    result = advance(
+        world.registry, [runlog_on(world, "bad", ROBOTS[0], True, False, False, False, False)], world.rules
+    )
     assert result.decision == "stopped"
     assert "1 of 5" in result.reasons[0]
     state = Registry.open(world.registry).state
@@ -76,12 +78,12 @@ def test_a_wave_that_does_worse_stops_and_every_robot_has_its_old_policy_again(w
 def test_a_wave_stops_as_soon_as_it_is_shown_to_be_worse(world: World):
     rules = replace(world.rules, rollout=replace(world.rules.rollout, trials=30))
     start_rollout(world.registry, ROBOTS[:1], [], rules)
-    assert advance(world.registry, [tried(world, "bad", ROBOTS[0], *[False] * 6)], rules).decision == "stopped"
+    assert advance(world.registry, [runlog_on(world, "bad", ROBOTS[0], *[False] * 6)], rules).decision == "stopped"
 
 
 def test_one_robot_is_rolled_back_alone(world: World):
     start_rollout(world.registry, ROBOTS[:1], [], world.rules)
-    advance(world.registry, [tried(world, "good", ROBOTS[0], *[True] * 5)], world.rules)
+    advance(world.registry, [runlog_on(world, "good", ROBOTS[0], *[True] * 5)], world.rules)
     with writing(world.registry, actor="ada") as writer:
         writer.withdraw(robot="arm-b", reasons=["its gripper is worn"])
     registry = Registry.open(world.registry)

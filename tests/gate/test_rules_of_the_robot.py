@@ -1,4 +1,4 @@
-"""The gate fails closed: a row for every way in which a robot's evidence can be missing, too little, spoilt or bad."""
+"""The gate fails closed: one row for each kind of missing, insufficient, altered or bad evidence of a robot."""
 
 import shutil
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.gate.runlogs import BEGAN, Tried, in_turns, runlog
+from tests.gate.runlogs import BEGAN, Trial, in_turns, runlog
 from tests.gate.world import FAIR, GOOD, POOR, World, refused, some
 from twinloop.gate.promote import Promotion
 from twinloop.gate.registry import Registry
 
 
-def alone(world: World, episodes: list[Tried], **changes) -> Promotion:
+def alone(world: World, episodes: list[Trial], **changes) -> Promotion:
     return world.promote(1, to="production", runlogs=(runlog(world.path / "runs" / "log", episodes, **changes),))
 
 
-def fine(world: World, count: int = 16, **columns) -> list[Tried]:
-    return [Tried(world.digest(1), columns=columns) for _ in range(count)]
+def fine(world: World, count: int = 16, **columns) -> list[Trial]:
+    return [Trial(world.digest(1), columns=columns) for _ in range(count)]
 
 
 NONE_TRIED = (
@@ -28,14 +28,14 @@ NONE_TRIED = (
     "unknown", "deadlines",
 )  # fmt: skip
 
-ROBOT: dict[str, tuple[tuple[str, ...], Callable[[World], list[Tried]]]] = {
-    "episodes of another policy only": (NONE_TRIED, lambda _: [Tried("e" * 64)] * 16),
+ROBOT: dict[str, tuple[tuple[str, ...], Callable[[World], list[Trial]]]] = {
+    "episodes of another policy only": (NONE_TRIED, lambda _: [Trial("e" * 64)] * 16),
     "too few trials": (("trials", "sequential test"), lambda world: fine(world, 4)),
     "a test that does not know yet": (
-        ("sequential test",), lambda world: [Tried(world.digest(1), bool(each)) for each in some(0.66, 12)]
+        ("sequential test",), lambda world: [Trial(world.digest(1), bool(ok)) for ok in some(0.66, 12)]
     ),
     "too little success": (
-        ("sequential test", "success"), lambda world: [Tried(world.digest(1), bool(each)) for each in some(0.2, 20)]
+        ("sequential test", "success"), lambda world: [Trial(world.digest(1), bool(ok)) for ok in some(0.2, 20)]
     ),
     "interventions": (("interventions",), lambda world: fine(world, 24) + fine(world, 4, interventions=2)),
     "a robot at the end of its workspace": (("safety",), lambda world: fine(world, 12, **{"safety/workspace": 2})),
@@ -100,8 +100,8 @@ def test_a_runlog_of_another_kind_of_robot_is_no_evidence(world: World):
 
 
 def test_evidence_cannot_be_taken_back(world: World):
-    """A log that showed failures stays part of the case: not shown again or gone, it counts or is missed."""
-    bad = [Tried(world.digest(1), False) for _ in range(8)]
+    """A log with failures stays evidence: it counts if it is not given again, and its absence is an error."""
+    bad = [Trial(world.digest(1), False) for _ in range(8)]
     refused(alone(world, bad), "trials", "sequential test", "success")
     good = runlog(world.path / "runs" / "good", fine(world), began=BEGAN + timedelta(days=1))
     promotion = world.promote(1, to="production", runlogs=(good,))
@@ -152,7 +152,7 @@ def test_the_live_policy_must_have_met_the_same_draws(world: World):
     assert Registry.open(world.registry).production == world.digest(1)
 
 
-def meet(world: World, turns: list[Tried]) -> Promotion:
+def meet(world: World, turns: list[Trial]) -> Promotion:
     return world.promote(2, to="production", runlogs=(runlog(world.path / "runs" / "met", turns),))
 
 
@@ -162,7 +162,7 @@ def test_one_after_the_other_is_not_in_turns(rivals: World):
 
 
 def test_without_a_control_arm_the_live_policy_is_not_replaced(rivals: World):
-    refused(meet(rivals, [Tried(rivals.digest(2))] * 20), "trials", "interleaved", "sequential test")
+    refused(meet(rivals, [Trial(rivals.digest(2))] * 20), "trials", "interleaved", "sequential test")
 
 
 def test_a_control_arm_of_another_policy_is_none(rivals: World):

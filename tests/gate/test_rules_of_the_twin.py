@@ -1,4 +1,4 @@
-"""The gate fails closed: a row for every way in which the twin's evidence can be missing, too little, spoilt or bad."""
+"""The gate fails closed: one row for each kind of missing, insufficient, altered or bad evidence of the twin."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ def spoil(path: Path, old: bytes, new: bytes) -> None:
 
 
 def change_rows(folder: Path, change: Callable[[dict], dict]) -> None:
-    """Rewrite the outcomes of an evaluation, digest and all: a careful forger, or a bug."""
+    """Rewrite the outcomes of an evaluation with a matching digest."""
     rows = folder / "episodes.parquet"
     table = pq.read_table(rows)
     pq.write_table(pa.table(change({name: table[name].to_pylist() for name in table.column_names})), rows)
@@ -242,7 +242,7 @@ def test_without_human_ready_no_robot_moves(world: World):
 def test_evidence_that_was_altered_in_the_registry_is_noticed(world: World):
     world.policy(2)
     world.promote(2, to="validated", evaluations=(world.evaluated(2),))
-    record = next(each for each in Registry.open(world.registry).state.evidence[world.digest(2)])
+    record = next(entry for entry in Registry.open(world.registry).state.evidence[world.digest(2)])
     copy = world.registry / "evidence" / str(record["digest"]) / "evaluation.json"
     spoil(copy, b'"seed": 1000000', b'"seed": 1000001')
     promotion = world.promote(2)
@@ -254,7 +254,7 @@ def test_evidence_that_was_altered_in_the_registry_is_noticed(world: World):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("validatd: {episodes: 5}", "did you mean validated"),
         ("validated: {episode: 5}", "did you mean episodes"),
@@ -267,13 +267,13 @@ def test_evidence_that_was_altered_in_the_registry_is_noticed(world: World):
         ("production: {error: .nan}", "not a finite number"),
     ],
 )
-def test_rules_are_read_strictly(tmp_path: Path, text: str, told: str):
+def test_rules_are_read_strictly(tmp_path: Path, text: str, message: str):
     path = tmp_path / "rules.yaml"
     path.write_text(text)
-    if not told:
+    if not message:
         assert load_rules(path).production.gain == 0.05
         return
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=message):
         load_rules(path)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gate.runlogs import Tried, in_turns, runlog
+from tests.gate.runlogs import Trial, in_turns, runlog
 from tests.gate.world import GOOD, POOR, World, some
 from twinloop.gate.case import case_of
 from twinloop.gate.registry import Registry
@@ -23,9 +23,9 @@ def world(tmp_path: Path) -> World:
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_the_last_step_equals_the_result_of_the_test(world: World, number: int):
-    """Alone for what is live, in turns for the other."""
+    """The first policy is tested alone, the second in turns with the live one."""
     turns = in_turns(world.digest(2), list(some(GOOD, 14)), world.digest(1), list(some(POOR, 14)))
-    log = runlog(world.path / "runs" / "met", turns[:-1] if number == 2 else [Tried(world.digest(1))] * 9)
+    log = runlog(world.path / "runs" / "met", turns[:-1] if number == 2 else [Trial(world.digest(1))] * 9)
     policy = look_at(world.path / "policies" / f"p{number}")
     case = case_of(Registry.open(world.registry), policy, world.rules, runlogs=(log,))
     result, steps = judge_real_trials(case), path_of_trials(case)

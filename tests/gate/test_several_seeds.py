@@ -13,7 +13,7 @@ def test_the_interval_is_that_of_student():
     assert summary.high == pytest.approx(0.6 + 4.303 * 0.1 / 3**0.5, abs=1e-3)
 
 
-def test_it_stays_between_0_and_1_and_one_seed_has_no_spread():
+def test_the_interval_stays_between_0_and_1_and_one_seed_has_no_spread():
     assert summarise({0: 0.0, 1: 1.0}, episodes=10).low == 0
     one = summarise({4: 0.3}, episodes=10)
     assert one.low == one.mean == one.high == 0.3

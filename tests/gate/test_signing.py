@@ -93,7 +93,7 @@ def test_a_key_file_is_private_and_is_not_overwritten(place: Path):
         load_key(place / "none.pem")
 
 
-def test_the_audit_tells_who_decided_what(place: Path):
+def test_the_audit_lists_who_decided_what(place: Path):
     with writing(place / "registry", key=place / "ada.pem") as writer:
         digest = writer.pin(checkpoint(place / "p")).digest
         writer.approve(digest, "canary", note="seen it")

@@ -1,4 +1,4 @@
-"""A policy with everything a promotion asks for, so that a test can take one thing away, or spoil it."""
+"""A policy with all evidence for a promotion, of which tests remove or alter a part."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 from tests.dataset.synthetic import header, run
 from tests.gate.checkpoints import checkpoint
 from tests.gate.made_up import evaluation_of
-from tests.gate.runlogs import Tried, runlog
+from tests.gate.runlogs import Trial, runlog
 from twinloop.dataset import verify
 from twinloop.gate import write_evaluation
 from twinloop.gate.case import Canary
@@ -29,7 +29,7 @@ def some(rate: float, count: int) -> np.ndarray:
 
 
 class World:
-    """A folder with data, policies, what they showed, and a registry."""
+    """A folder with data, policies, evidence and a registry."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -57,16 +57,16 @@ class World:
     def evaluated(
         self, number: int = 1, *, rate: float = GOOD, count: int = 200, seed: int = 1_000_000, twin: str = "c" * 64
     ) -> Path:
-        found = evaluation_of(some(rate, count), name=f"p{number}", seed=seed)
-        subject = replace(found.subject, checkpoint_digest=self.digest(number), config_digest=twin)
+        evaluation = evaluation_of(some(rate, count), name=f"p{number}", seed=seed)
+        subject = replace(evaluation.subject, checkpoint_digest=self.digest(number), config_digest=twin)
         out = self.path / "evaluations" / f"p{number}-{seed}-{twin[:2]}-{count}"
-        write_evaluation(replace(found, subject=subject), out)
+        write_evaluation(replace(evaluation, subject=subject), out)
         return out
 
-    def tried(self, number: int = 1, *, rate: float = GOOD, count: int = 30, **columns: Any) -> Path:
-        """Alone on the robot."""
+    def runlog_of(self, number: int = 1, *, rate: float = GOOD, count: int = 30, **columns: Any) -> Path:
+        """A runlog of this policy alone."""
         digest = self.digest(number)
-        episodes = [Tried(digest, bool(each), columns=columns) for each in some(rate, count)]
+        episodes = [Trial(digest, bool(success), columns=columns) for success in some(rate, count)]
         return runlog(self.path / "runs" / f"p{number}-{count}", episodes)
 
     def promote(self, number: int = 1, to: Stage | None = None, **changes: Any) -> Promotion:
@@ -79,16 +79,16 @@ class World:
     def live(self, number: int = 1) -> None:
         """Bring the first policy to production with good evidence."""
         self.policy(number)
-        found = self.promote(number, evaluations=(self.evaluated(number),), runlogs=(self.tried(number),))
-        assert found.reached == "production", [step.decision.sentence for step in found.steps]
+        promotion = self.promote(number, evaluations=(self.evaluated(number),), runlogs=(self.runlog_of(number),))
+        assert promotion.reached == "production", [step.decision.sentence for step in promotion.steps]
 
 
-def refused(found: Promotion, *rules: str) -> None:
-    """Not promoted, for these reasons and no others; each is told, and it is in the ledger."""
-    assert not found.promoted
-    (step,) = found.steps
+def refused(promotion: Promotion, *rules: str) -> None:
+    """Assert that it was not promoted for exactly these rules, and that the ledger has the reasons."""
+    assert not promotion.promoted
+    (step,) = promotion.steps
     assert tuple(finding.rule for finding in step.decision.failed) == rules
     assert all(finding.sentence for finding in step.decision.failed)
     assert step.record is not None
     assert step.record.verdict == "refused"
-    assert found.registry.ledger.head == step.record.digest
+    assert promotion.registry.ledger.head == step.record.digest

@@ -109,7 +109,7 @@ def test_a_run_killed_anywhere_resumes_to_the_same_dataset(tmp_path, story):
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("delay_s", [0.05, 0.15, 0.3, 0.5])
 def test_a_run_killed_while_it_encodes_resumes_to_the_same_dataset(tmp_path, monkeypatch, delay_s):
-    """From outside, at no call of ours: as the kernel or a user would."""
+    """Killed from outside at a random time."""
     wanted = header(features=PICTURED)
     digest = run(tmp_path / "whole", wanted)
     child = os.fork()
@@ -143,7 +143,7 @@ def test_the_digest_does_not_depend_on_the_order_of_commits(tmp_path, features):
 
 
 def test_the_export_follows_from_the_shards_alone(tmp_path):
-    """Made in one go, made after growing twice, or made again from nothing: the same bytes."""
+    """Made at once, after growing twice, or again from scratch: the same bytes."""
     run(tmp_path / "once", header(episodes=12, features=PICTURED))
     for episodes in (3, 7, 12):
         run(tmp_path / "grown", header(episodes=episodes, features=PICTURED))

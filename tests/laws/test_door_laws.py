@@ -180,7 +180,7 @@ def test_a_clock_that_is_behind_the_ledger_is_refused(lab: Lab):
         permit_for(RegistryEntry(lab.registry, "canary"), lab.robot.describe().identity, now=yesterday)
 
 
-def test_nobody_at_the_terminal_is_refused_where_the_decision_demands_an_operator(lab: Lab):
+def test_a_session_without_a_terminal_is_refused_if_the_decision_demands_an_operator(lab: Lab):
     lab.decide(replace(lab.limits, attended=True))
     lab.refused("demands an operator", lab.deploy)
     lab.refused("demands an operator", lambda: lab.deploy(attended=True))  # pytest has no terminal
@@ -231,7 +231,7 @@ def test_an_unsigned_rollback_is_always_possible(lab: Lab):
     lab.refused("nothing is live", lambda: lab.deploy("production"))
 
 
-def test_a_simulated_robot_accepts_a_path_and_the_episodes_say_so(twin: Twin, tmp_path: Path):
+def test_a_simulated_robot_accepts_a_path_and_records_it(twin: Twin, tmp_path: Path):
     from tests.deploy.unruly import PROGRAM, policy_file
 
     robot = ScriptedRobot(twin)

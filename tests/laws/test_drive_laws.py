@@ -1,4 +1,4 @@
-"""Laws of the drive: what calibration fits is what generation simulates."""
+"""Laws of the drive: generation simulates the values that calibration fits."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -145,11 +145,11 @@ def test_every_quantity_of_a_drive_that_a_twin_can_have_is_a_row():
     rows = {row.name for row in SERVO}
     for kind in KINDS:
         names = {f"servo_{variable.name}" for variable in DRIVES[kind].variables}
-        assert names - rows == {"servo_held_rad"}  # what a log's jaws closed on: a twin has objects
+        assert names - rows == {"servo_held_rad"}  # the twin needs an object for the gripper of the log to close on
     assert all(row.of_joint and row.plausible[0] <= row.sensible[0] < row.sensible[1] for row in SERVO)
 
 
-def test_every_episode_made_with_a_patch_says_so(fitted, tmp_path: Path):
+def test_every_episode_made_with_a_patch_names_it(fitted, tmp_path: Path):
     config, fit, _, _ = fitted
     run = patched(config, fit.patch)
     made = generate(run, tmp_path / "data", episodes=2, workers=1, keep_rejected=True)

@@ -44,14 +44,14 @@ def started(tmp_path: Path) -> tuple[Path, str]:
 
 
 def whole(place: Path, old: str, new: str) -> str:
-    """Which of the two is live. Everything about the registry must be in order, before and after the next writer."""
-    found = Registry.open(place)
-    assert found.production in (old, new)
-    assert found.production_checkpoint().digest == found.production
+    """Return which of the two is live. The registry must be valid, before and after the next writer."""
+    registry = Registry.open(place)
+    assert registry.production in (old, new)
+    assert registry.production_checkpoint().digest == registry.production
     with writing(place, actor="ada"):
         pass
     settled = Registry.open(place)
-    assert settled.production == found.production
+    assert settled.production == registry.production
     assert not read_ledger(place).torn
     live = [record for record in settled.ledger.records if record.kind == POINTER and record.verdict == LIVE]
     assert live[-1].checkpoint == settled.production
@@ -60,14 +60,14 @@ def whole(place: Path, old: str, new: str) -> str:
 
 
 def killed_everywhere(place: Path, work: Callable[[Path], object], old: str, new: str, *, halfway: bool) -> list[str]:
-    """What was live after a kill at each call, in order, until the work is done without one."""
-    found, before = [], place.with_name("before")
+    """The live policy after a kill at each call, in order, until the work completes without a kill."""
+    states, before = [], place.with_name("before")
     shutil.copytree(place, before)
-    while killed_at(len(found) + 1, lambda: work(place), halfway=halfway):
-        found.append(whole(place, old, new))
+    while killed_at(len(states) + 1, lambda: work(place), halfway=halfway):
+        states.append(whole(place, old, new))
         shutil.rmtree(place)
         shutil.copytree(before, place)
-    return found
+    return states
 
 
 @pytest.mark.parametrize("halfway", [False, True])
@@ -77,9 +77,9 @@ def test_a_promotion_killed_at_any_write_leaves_the_old_policy_live_or_the_new_o
     place, old = started
     folder = checkpoint(tmp_path / "new", number=2)
     new = promote(tmp_path / "elsewhere", folder)
-    found = killed_everywhere(place, lambda at: promote(at, folder), old, new, halfway=halfway)
-    turned = found.index(new)
-    assert found == [old] * turned + [new] * (len(found) - turned)  # one moment, and never back
+    states = killed_everywhere(place, lambda at: promote(at, folder), old, new, halfway=halfway)
+    turned = states.index(new)
+    assert states == [old] * turned + [new] * (len(states) - turned)  # one moment, and never back
     assert turned > 15
     assert whole(place, old, new) == new
 
@@ -87,9 +87,9 @@ def test_a_promotion_killed_at_any_write_leaves_the_old_policy_live_or_the_new_o
 def test_a_rollback_killed_at_any_write_leaves_one_of_the_two_live(tmp_path: Path, started: tuple[Path, str]):
     place, old = started
     new = promote(place, checkpoint(tmp_path / "new", number=2))
-    found = killed_everywhere(place, roll_back, old, new, halfway=True)
-    turned = found.index(old)
-    assert found == [new] * turned + [old] * (len(found) - turned)
+    states = killed_everywhere(place, roll_back, old, new, halfway=True)
+    turned = states.index(old)
+    assert states == [new] * turned + [old] * (len(states) - turned)
     assert whole(place, old, new) == old
 
 
@@ -105,7 +105,7 @@ def test_repeating_the_call_completes_an_interrupted_change(tmp_path: Path, star
 
 
 def test_kills_at_random_moments_while_policies_come_and_go(tmp_path: Path, started: tuple[Path, str]):
-    """Promote and roll back over and over; whenever it is killed, one of the two is live and whole."""
+    """Promote and roll back repeatedly; after a kill at any time one of the two is live and valid."""
     place, old = started
     folder = checkpoint(tmp_path / "new", number=2)
     new = promote(tmp_path / "elsewhere", folder)
@@ -180,7 +180,7 @@ def test_a_rule_without_evidence_fails_with_a_reason(error: Exception):
 
 def test_a_decision_needs_every_rule_to_hold():
     def decision(*passed: bool) -> Decision:
-        findings = tuple(RuleResult("r", "asks", 1.0, "is", 1.0, each, "said") for each in passed)
+        findings = tuple(RuleResult("r", "asks", 1.0, "is", 1.0, holds, "said") for holds in passed)
         return Decision("d" * 64, "p", "canary -> production", findings, (), "", {})
 
     assert decision(True, True).promoted

@@ -20,7 +20,7 @@ LAYERS = (
     "twin", "randomize", "simulate", "observe", "curate", "run", "scene_export", "fleet",
     "environments", "dataset", "learn", "gate",
     "deploy", "diagnose", "calibrate",
-    # the order of the stages, then what presents it
+    # the order of the stages, then the packages that present results
     "pipeline", "dashboard", "api", "cli", "__init__", "__main__",
 )  # fmt: skip
 

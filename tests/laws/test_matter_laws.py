@@ -82,7 +82,7 @@ def test_shapes_are_named_in_words():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("randomization: {physics: {object_shape: [bix]}}", "box"),
         ("randomization: {physics: {object_shape: []}}", "a list of box, cylinder"),
@@ -93,14 +93,14 @@ def test_shapes_are_named_in_words():
         ("randomization: {physics: {heavy_insert_share: [0, 50]}}", "per cent"),
     ],
 )
-def test_invalid_draws_are_refused_by_name(text: str, told: str):
+def test_invalid_draws_are_refused_by_name(text: str, message: str):
     with pytest.raises(ConfigError, match=r"test\.yaml") as caught:
         read(text)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_rows_that_are_not_varied_do_nothing(simulate: Simulate, few):
-    """A twin made for all of it, drawn none of it, has the plain twin's success."""
+    """A twin that can vary all rows, with none of them varied, has the success of the plain twin."""
     ranges = SEED_RANGES | {row.name: Uniform(row.nominal, row.nominal) for row in TOUCH}
     np.testing.assert_array_equal(simulate(4, ranges=ranges).tape, few.tape[: few.starts[4]])
     assert all(row.nominal == 0 for row in TOUCH)

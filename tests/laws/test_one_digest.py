@@ -37,7 +37,7 @@ def test_the_digest_is_the_same_when_shuffled_and_narrow(config: RunConfig, dige
 
 @pytest.mark.parametrize("hash_seed", ["0", "1", "4242"] if FULL else ["0"])
 def test_under_any_hash_seed(config: RunConfig, digest: str, hash_seed: str, tmp_path: Path):
-    """The process that the digest comes from has another one, drawn when it started."""
+    """The reference digest comes from a process with another, random hash seed."""
     file = tmp_path / "cell.yaml"
     file.write_text(config.to_yaml())
     command = [sys.executable, "-m", "twinloop", "generate", str(file), "--episodes", str(EPISODES)]

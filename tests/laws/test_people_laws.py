@@ -50,7 +50,7 @@ def marked(dataset: Dataset) -> dict[int, np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_forgetting_removes_the_person_and_nothing_else_in_any_order(tmp_path, seed):
+def test_forgetting_removes_only_the_person_in_any_order(tmp_path, seed):
     rng = np.random.default_rng(seed)
     who = [str(name) for name in rng.choice(["", *PEOPLE], size=9)]
     per_shard = int(rng.integers(1, 5))
@@ -76,7 +76,7 @@ def test_forgetting_removes_the_person_and_nothing_else_in_any_order(tmp_path, s
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_killed_anywhere_it_leaves_a_whole_dataset_and_finishes_when_run_again(tmp_path, monkeypatch):
+def test_forgetting_that_is_killed_leaves_a_complete_dataset_and_can_be_repeated(tmp_path, monkeypatch):
     peopled(tmp_path / "start", ["", ADA])
     shutil.copytree(tmp_path / "start", tmp_path / "whole" / "d")
     forget_in(tmp_path / "whole" / "d", ADA)
@@ -105,7 +105,7 @@ def test_killed_anywhere_it_leaves_a_whole_dataset_and_finishes_when_run_again(t
     assert not mentions(place, ADA)
     assert not mentions(place, str(MARK + 1))
 
-    # On a disk that cannot swap two folders there is a moment without a dataset, and it is put right.
+    # On a disk that cannot swap folders the dataset is missing for a moment; the next run repairs it.
     monkeypatch.setattr(without, "exchange", _cannot)
     whole = len(digests)
     for last in range(count - 30, count + 4):

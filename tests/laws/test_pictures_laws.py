@@ -64,7 +64,7 @@ def test_the_run_waits_for_a_slow_encoder_and_drops_no_frame(tmp_path: Path, mon
 
 
 def test_two_workers_share_a_small_run_with_cameras(tmp_path: Path):
-    """With shards of 64 episodes one worker did all of it."""
+    """With shards of 64 episodes one worker would do all the work."""
     pytest.importorskip("av", reason="needs twinloop[video]")
     try:
         context()

@@ -49,7 +49,7 @@ from twinloop.run.config import RunConfig, config_from_text
 from twinloop.simulate.engine import EngineConfig
 from twinloop.twin.twin import Twin
 
-# Looked for, not imported: what Ray listens to is settled when it is imported, and that is for twinloop to do.
+# Found without an import: Ray's ports are configured at import, which Twinloop does.
 if find_spec("ray") is None:
     pytest.skip("Ray is not installed: pip install 'twinloop[ray]'", allow_module_level=True)
 
@@ -105,7 +105,7 @@ def cluster(holder: tuple[int, str]) -> str:
 
 @pytest.fixture(scope="module")
 def intruder(cluster: str) -> subprocess.Popen:
-    """Somebody with another token. Ray lets it try for a while, so it begins before the others."""
+    """A process with another token. Ray retries for a while, so it starts before the others."""
     return _knock(cluster, RAY_AUTH_TOKEN="0" * 64)
 
 
@@ -126,7 +126,7 @@ def test_a_worker_that_dies_is_replaced_and_its_items_done_again(executor: RayEx
 
 
 def test_an_error_keeps_its_type_and_message(executor: RayExecutor):
-    for _ in range(10):  # a driver that cancelled what had just failed would be ended by Ray, sooner or later
+    for _ in range(10):  # Ray may end a driver that cancels a task which has just failed
         with pytest.raises(StorageError, match="no room for 0"):
             list(executor.run(run_out_of_disk, None, [0], workers=2))
 
@@ -137,7 +137,7 @@ def test_one_digest(executor: RayExecutor, config: RunConfig, digest: str, worke
 
 
 def test_one_digest_in_an_object_store(object_store: Store, executor: RayExecutor, config: RunConfig, digest: str):
-    """Workers publish what they make, and the driver never touches it."""
+    """Workers publish their shards; the driver does not copy them."""
     remote = Remote(object_store.address("cell"))
     assert generate(config, remote, episodes=EPISODES, workers=2, executor=executor).digest == digest
     assert verify(remote).require().complete
@@ -214,7 +214,7 @@ def test_warp_on_ray_is_refused(executor: RayExecutor, config: RunConfig, tmp_pa
 def test_ray_listens_on_loopback_only(holder: tuple[int, str]):
     """Every port of every process that Ray has started, as the kernel lists them."""
     listening = _listening({holder[0], *_descendants(holder[0])})
-    assert len(listening) >= 4  # Ray's own, and so the looking works
+    assert len(listening) >= 4  # ports of Ray itself: the listing works
     assert {host for host, _ in listening} == {"127.0.0.1"}
 
 
@@ -286,7 +286,7 @@ def _knock(address: str, **environment: str) -> subprocess.Popen:
 
 
 def _without_ray() -> dict[str, str]:
-    """The environment of somebody who has never heard of Ray."""
+    """The environment without variables of Ray."""
     return {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
 
 

@@ -88,7 +88,7 @@ def rows_named_by_entry() -> dict[str, set[str]]:
     return rows
 
 
-def test_no_other_room_knows_more_rows_by_name():
+def test_no_other_package_names_more_rows():
     excess = [
         f"{entry} names {', '.join(sorted(rows))}: {len(rows)} rows, {ALLOWED.get(entry, (0,))[0]} are allowed"
         for entry, rows in rows_named_by_entry().items()
@@ -105,7 +105,7 @@ def test_the_list_of_exceptions_has_no_entry_that_is_not_needed():
         assert named[entry], f"{entry} names no row any more; remove its entry"
 
 
-def test_every_row_acts_in_some_way_or_is_read_where_the_list_of_exceptions_says():
+def test_every_row_acts_or_is_read_by_a_listed_exception():
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py")))
     for row in BUILTIN:
         # A row that only other rows or functions read is named a second time somewhere.

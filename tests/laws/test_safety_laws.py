@@ -19,7 +19,7 @@ TINY = 5e-324
 
 
 def wild(rng: np.random.Generator, low: np.ndarray, high: np.ndarray) -> object:
-    """Whatever may come out of a policy that has gone wrong, or out of one that has not."""
+    """Arbitrary actions: valid, extreme, non-finite and of wrong types."""
     count, span = len(low), high - low
     kind = int(rng.integers(16))
     sane = low + span * rng.random(count)
@@ -64,12 +64,12 @@ def commands_of(bounds: Bounds, twin: Twin, *, actions: int, seed: int) -> list[
     low, high = bounds.position.T
     home, episodes = np.array(about.home), []
     for number in range(actions // EPISODE):
-        # Every other one begins where the one before was stopped, whatever its speed.
+        # Every second episode begins where the one before was stopped, at any speed.
         start = episodes[-1][-1] if number % 2 else home
         safety.begin(start)
         sent, action = [start], None
         for step in range(EPISODE):
-            # Now and then the same again for a while, so that full speed is reached and walls are run into.
+            # Some actions are repeated for a while, so that full speed and the walls are reached.
             action = action if step % 25 > 10 else wild(rng, low, high)
             sent.append(safety.pass_on(action).command)
         episodes.append(np.array(sent))
@@ -97,7 +97,7 @@ def test_a_hundred_thousand_wild_actions_put_no_command_outside_the_limits(twin:
     episodes = commands_of(bounds, twin, actions=HUNDRED_THOUSAND, seed=7)
     assert sum(len(sent) - 1 for sent in episodes) == HUNDRED_THOUSAND
     refuse_excess(episodes, bounds, twin, about.period_s)
-    # It did try: joints have been as fast as they may, at the ends of their ranges, and the tool at the walls.
+    # The limits were reached: full speed, the ends of the ranges, and the walls of the workspace.
     sent = np.concatenate(episodes)
     speeds = np.concatenate([np.abs(np.diff(commands, axis=0)) / about.period_s for commands in episodes])
     assert (speeds.max(axis=0) > 0.9 * np.minimum(bounds.velocity, 1e3))[:-1].all()
@@ -124,7 +124,7 @@ def test_a_robot_without_any_dynamics_limits_keeps_to_its_positions(twin: Twin):
     for sent in episodes:
         assert (sent >= bounds.position[:, 0]).all()
         assert (sent <= bounds.position[:, 1]).all()
-    # And nothing else stands in the way: what was meant is there a period later.
+    # No other limit applies: the requested position is reached one period later.
     safety = SafetyFilter(about, bounds, None)
     safety.begin(np.array(about.home))
     for action in (bounds.position[:, 0], bounds.position[:, 1], np.array(about.home)):

@@ -78,7 +78,7 @@ def test_an_off_centre_mass_is_where_it_was_put(twin: Twin):
 
 
 def test_every_physical_row_changes_the_physics(twin: Twin, simulate: Simulate):
-    """A row that no trajectory notices would be a promise not kept."""
+    """Every physical row changes some trajectory."""
     noiseless = ExpertConfig(action_noise_rad=0.0)
     able = assemble(
         twin.robot, twin.task, twin.object,

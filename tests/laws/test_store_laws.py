@@ -58,7 +58,7 @@ def test_killed_and_run_again(object_store: Store, file: Path, digest: str):
 
 @pytest.mark.skipif(find_spec("webdav4") is None, reason="webdav4 is not installed: pip install 'twinloop[dev]'")
 def test_a_single_writer_where_no_commit_is_atomic(object_store: Store, config: RunConfig, digest: str):
-    """Over WebDAV, and every worker publishes what it makes."""
+    """Over WebDAV; every worker publishes its own shards."""
     remote = Remote(object_store.file_address("cell"), single_writer=True)
     assert generate(config, remote, episodes=EPISODES, workers=2).digest == digest
     assert verify(remote).require().complete

@@ -29,7 +29,7 @@ WIDTHS = (1, 3, 8)
 
 
 class Witness:
-    """Lets another act, and writes down what the sensors say meanwhile."""
+    """Passes commands of another actor on and records the sensor values."""
 
     def __init__(self, actor: Actor, watch: LiveSensors):
         self.actor, self.watch = actor, watch

@@ -16,11 +16,11 @@ def reached(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> None:
-    """Networks this small are faster on one, and the cores are shared."""
+    """Small networks are faster on one thread, and tests share the cores."""
     torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
 def neighbours(simulate: Simulate, twin: Twin) -> Neighbours:
-    """A runtime to act with: what was done in some demonstrations."""
+    """A runtime that repeats the actions of some demonstrations."""
     return Neighbours.of(simulate(60), twin)

@@ -23,7 +23,7 @@ def space_of(twin: Twin, inputs: Sequence[str] = DEFAULT_INPUTS) -> Space:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """moments: (n, elements) standardised inputs; futures: (n, horizon, actions) what was done from there on."""
+    """moments: (n, elements) standardised inputs; futures: (n, horizon, actions) the actions that followed."""
 
     space: Space
     moments: np.ndarray

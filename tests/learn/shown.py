@@ -19,7 +19,7 @@ SPOTTED = (*FORKED, Feature(CAMERA, "video", (40, 56, 3), ("height", "width", "c
 
 
 def forked(path: Path, *, episodes: int = 48, length: int = 12) -> Demonstrations:
-    """Ahead by what the state says, and 1 m aside: half of the episodes to the left, half to the right."""
+    """Actions follow the state with an offset of 1 m: to the left in half of the episodes, else to the right."""
     rng = np.random.default_rng(5)
     sides = rng.permutation(np.resize([-1.0, 1.0], episodes))
     state = rng.normal(size=(episodes, length, 2))
@@ -29,7 +29,7 @@ def forked(path: Path, *, episodes: int = 48, length: int = 12) -> Demonstration
 
 
 def spotted(path: Path, *, episodes: int = 160, length: int = 3) -> Demonstrations:
-    """A bright spot in a dark picture; the action is where it is, and the state knows nothing of it."""
+    """A bright spot in a dark image. The action is its position, which the state does not contain."""
     rng = np.random.default_rng(6)
     action = rng.uniform(-0.8, 0.8, (episodes, 1, 2)).repeat(length, axis=1)
     _write(path, SPOTTED, rng.normal(size=action.shape), action)

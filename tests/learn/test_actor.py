@@ -44,7 +44,7 @@ def run(
 
 @dataclass(frozen=True)
 class Scripted:
-    """Says `say(tick of the episode, step ahead)`, in every joint the same number, and notes what it was asked."""
+    """A runtime that returns `say(tick of the episode, step ahead)` for every joint and records its inputs."""
 
     space: Space
     horizon: int
@@ -65,7 +65,7 @@ class Scripted:
         return np.broadcast_to(steps[None, :, None], (BATCH, self.horizon, 8)).copy()
 
 
-def test_it_succeeds_with_a_good_runtime(twin: Twin, neighbours: Neighbours):
+def test_an_actor_with_a_good_runtime_succeeds(twin: Twin, neighbours: Neighbours):
     episodes = run(twin, neighbours, 12)
     assert episodes.success.mean() > 0.8
     ends = episodes.starts + episodes.lengths - 1
@@ -80,7 +80,7 @@ def test_the_tape_is_the_same_at_any_width(twin: Twin, neighbours: Neighbours, e
         np.testing.assert_array_equal(apart.tape, together.tape)
 
 
-def test_a_chunk_is_carried_out_as_far_as_it_is_meant_to_be(twin: Twin):
+def test_the_executed_part_of_a_chunk_is_commanded(twin: Twin):
     runtime = Scripted(space_of(twin), horizon=6, executed=4, say=lambda tick, ahead: -0.001 * (tick + ahead))
     episodes = run(twin, runtime, 1)
     assert len(runtime.asked) == -(-twin.longest_ticks // 4)

@@ -19,7 +19,7 @@ def test_without_strength_nothing_changes():
     assert not moved.any()
 
 
-def test_it_says_where_the_content_went():
+def test_augmentation_returns_the_shift_of_the_content():
     images = torch.zeros(32, 3, 16, 16)
     images[:, :, 8, 7] = 1
     changed, moved = augmented(images, 3, AugmentConfig(shift_px=3), generator=generator())

@@ -77,7 +77,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_lying_header_is_refused(checkpoint, lie):
+def test_a_false_header_is_refused(checkpoint, lie):
     numbers(checkpoint).write_bytes(LIES[lie])
     with pytest.raises(CheckpointError, match="policy-"):
         load(checkpoint)
@@ -108,7 +108,7 @@ def changed(folder: Path, **values) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"seed": 99}, "was altered"),
         ({"file": "../../etc/passwd"}, "policy-DIGEST"),
@@ -120,20 +120,20 @@ def changed(folder: Path, **values) -> None:
         ({"digest": None}, "was altered"),
     ],
 )
-def test_a_card_that_was_changed_is_refused(checkpoint, values, said):
+def test_a_card_that_was_changed_is_refused(checkpoint, values, message):
     changed(checkpoint, **values)
-    with pytest.raises(CheckpointError, match=said):
+    with pytest.raises(CheckpointError, match=message):
         load(checkpoint)
 
 
 def forged(folder: Path, **values) -> None:
-    """A card whose digest is right, as somebody who wants to be believed would write it."""
+    """A forged card with a valid digest."""
     card = read_card(folder)
     Card(**{**card.__dict__, **values}).write(folder)
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"policy": "mpl"}, "mlp"),
         ({"settings": {"horizon": 4, "width": 1 << 40}}, "width"),
@@ -144,9 +144,9 @@ def forged(folder: Path, **values) -> None:
         ({"settings": {**SMALL, "width": 64}}, "shape"),
     ],
 )
-def test_a_card_that_describes_another_network_is_refused(checkpoint, values, said):
+def test_a_card_that_describes_another_network_is_refused(checkpoint, values, message):
     forged(checkpoint, **values)
-    with pytest.raises(CheckpointError, match=said):
+    with pytest.raises(CheckpointError, match=message):
         load(checkpoint)
 
 

@@ -29,7 +29,7 @@ def test_the_second_before_a_takeover_is_left_out_and_half_of_the_draws_are_corr
     assert weights[40:45].sum() == pytest.approx(weights[:60][~by_human[:60]].sum())
 
 
-def test_what_is_left_out_does_not_reach_into_the_episode_before():
+def test_frames_left_out_are_of_the_same_episode():
     by_human = np.zeros(40, bool)
     by_human[23:30] = True
     weights = correction_weights(by_human, np.array([20, 20]), rate_hz=RATE_HZ)

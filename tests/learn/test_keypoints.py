@@ -67,7 +67,7 @@ def test_the_heatmap_loss_is_least_where_the_label_is():
     assert float(_pixel_loss(torch.randn(1, 1, 8, 8), torch.full((1, 1, 2), torch.nan))) == 0
 
 
-def test_labels_teach_it_where_things_are_in_held_out_episodes(spots: Demonstrations, tmp_path: Path):
+def test_labels_improve_localisation_in_held_out_episodes(spots: Demonstrations, tmp_path: Path):
     learnt, held = split(spots, 0.2, seed=0)
     store = open_pictures([spots], 32, cache=tmp_path / "cache", workers=1)
     policy = policy_for(learnt, landmarks="spot", shift_px=2)
@@ -85,7 +85,7 @@ def test_labels_teach_it_where_things_are_in_held_out_episodes(spots: Demonstrat
     assert away < 0.15
 
 
-def test_it_reads_depth_and_masks_and_onnx_computes_the_same(spots: Demonstrations, tmp_path: Path):
+def test_the_encoder_reads_depth_and_masks_and_onnx_computes_the_same(spots: Demonstrations, tmp_path: Path):
     depth = Feature(f"{CAMERA}_depth", "depth", (40, 56, 1), (), "m")
     mask = Feature(f"{CAMERA}_classes", "mask", (40, 56, 1), ("background", "robot", "spot"))
     space = replace(spots.space, inputs=(*spots.space.inputs, depth, mask))

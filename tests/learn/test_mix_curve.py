@@ -40,17 +40,17 @@ def test_a_good_twin_earns_a_share_and_a_stopped_run_continues(real: Path, tmp_p
 
 def test_a_wrong_twin_alone_is_worse_than_real_data(real: Path, tmp_path: Path):
     sim = reaching(tmp_path / "sim", episodes=24, seed=1, offset=1.0)
-    asked: list[str] = []
+    evaluated: list[str] = []
 
     def success_at(candidate: Candidate) -> Rate:
-        asked.append(candidate.name)
+        evaluated.append(candidate.name)
         return Rate(0 if candidate.name.startswith("share-1-") else 9, 10)
 
     curve = mix_curve([sim], [real], tmp_path / "out", config=QUICK, success_at=success_at)
     assert curve.points[2].worse_low > 0
     assert not curve.points[2].as_good
     assert curve.share < 1
-    assert len(asked) == 6
+    assert len(evaluated) == 6
     assert curve.points[0].success == Rate(18, 20)
 
 

@@ -40,7 +40,7 @@ def test_a_batch_pairs_observations_with_their_own_actions(demonstrations):
     np.testing.assert_allclose(batch.actions[:, 0], state + 0.3 * (goal - state), atol=1e-5)
 
 
-def test_shares_are_as_asked(demonstrations, tmp_path):
+def test_batches_have_the_requested_shares(demonstrations, tmp_path):
     real = load_demonstrations(reaching(tmp_path / "real", episodes=4, source="real"), DEFAULT_INPUTS)
     mixture = Mixture([demonstrations, real], weights_of([demonstrations.source, real.source], "sim=0.8,real=0.2"))
     share = np.mean([mixture.batch(500, 1, seed=0, step=step).real.mean() for step in range(20)])

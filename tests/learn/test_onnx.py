@@ -61,30 +61,30 @@ def observation(space: Space, count: int) -> dict[str, np.ndarray]:
     """As sensors give it: doubles, and pictures at the camera's size."""
     rng = np.random.default_rng(count)
     return {
-        each.name: rng.integers(0, 256, (count, *each.shape), dtype=np.uint8)
-        if each.is_picture
-        else rng.normal(size=(count, *each.shape))
-        for each in space.inputs
+        feature.name: rng.integers(0, 256, (count, *feature.shape), dtype=np.uint8)
+        if feature.is_picture
+        else rng.normal(size=(count, *feature.shape))
+        for feature in space.inputs
     }
 
 
-def test_both_brains_do_the_same_with_any_number_of_situations(exported: Exported):
+def test_both_runtimes_give_the_same_actions_for_any_batch_size(exported: Exported):
     policy, space, parity = exported
     assert parity.max_abs_difference <= parity.tolerance
     runtime, torch_brain = OnnxRuntime(parity.path, threads=1), TorchRuntime(space, policy)
     assert (runtime.space, runtime.horizon, runtime.executed) == (space, 4, 3)
     assert (runtime.card_digest, runtime.policy) == ("c0ffee", policy.name)
     for count, real in ((1, False), (5, True)):
-        asked: dict[str, Any] = {
+        inputs: dict[str, Any] = {
             "instructions": ["go"] * count, "real": real,
             "noise": np.random.default_rng(0).normal(size=(count, 4, 2)),
         }  # fmt: skip
         seen = observation(space, count)
-        result = runtime.chunks(seen, **asked)
+        result = runtime.chunks(seen, **inputs)
         assert result.shape == (count, 4, 2)
-        np.testing.assert_allclose(result, torch_brain.chunks(seen, **asked), atol=1e-5)
-        asked["real"] = not real
-        assert np.abs(result - runtime.chunks(seen, **asked)).max() > 1e-4
+        np.testing.assert_allclose(result, torch_brain.chunks(seen, **inputs), atol=1e-5)
+        inputs["real"] = not real
+        assert np.abs(result - runtime.chunks(seen, **inputs)).max() > 1e-4
 
 
 def test_the_file_does_not_depend_on_the_machine(exported: Exported):
@@ -94,16 +94,14 @@ def test_the_file_does_not_depend_on_the_machine(exported: Exported):
     assert [file.name for file in exported[2].path.parent.iterdir()] == ["policy.onnx"]
 
 
-def test_one_that_computes_something_else_is_not_written(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_file_with_other_results_is_not_written(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     loaded = load(checkpoint)
     graph = exporting._graph(loaded.policy, loaded.card.space, "c0ffee", False)
     monkeypatch.setattr(exporting, "_graph", lambda *_: graph)
     export_onnx(loaded.policy, loaded.card.space, tmp_path / "same.onnx", card_digest="c0ffee", seed=1)
     for wrong in (0.01, float("nan")):
         with torch.no_grad():
-            next(each for name, each in loaded.policy.named_parameters() if name == "leave.bias")[0] += wrong
+            next(parameter for name, parameter in loaded.policy.named_parameters() if name == "leave.bias")[0] += wrong
         with pytest.raises(CheckpointError, match=r"other\.onnx: was not written.*differ by"):
             export_onnx(loaded.policy, loaded.card.space, tmp_path / "other.onnx", card_digest="c0ffee", seed=1)
     assert [file.name for file in tmp_path.iterdir()] == ["same.onnx"]

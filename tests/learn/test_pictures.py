@@ -23,13 +23,13 @@ SIDE = 16
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Demonstrations:
     pytest.importorskip("av", reason="needs twinloop[video]")
     path = tmp_path_factory.mktemp("data") / "pictured"
-    # Rejected episodes are stored too: what is accepted must still find its own pictures.
+    # Rejected episodes are stored too: accepted ones must still get their own images.
     run(path, header(features=PICTURED, keep_rejected=True))
     return load_demonstrations(path, ("observation.state", CAMERA, WRIST))
 
 
 def slow_shrink(picture: np.ndarray, side: int) -> np.ndarray:
-    """By the meaning of the word: every pixel in side × side parts, then the mean of blocks of them."""
+    """Reference implementation: split every pixel into side × side parts, then take the mean of blocks."""
     height, width, _ = picture.shape
     fine = picture.repeat(side, axis=0).repeat(side, axis=1).astype(np.float64)
     return fine.reshape(side, height, side, width, 3).mean(axis=(1, 3))
@@ -88,7 +88,7 @@ def test_decoded_videos_are_cached(seen: Demonstrations, tmp_path: Path, monkeyp
     assert len(files) == 2 * len(seen.dataset.entries)
     frames = np.arange(seen.frames)
     wanted = first.gather([(seen, frames)])
-    # A file that is not what it should be is made anew, all others are kept.
+    # A damaged file is made again, the others are kept.
     broken.write_bytes(broken.read_bytes()[:200])
     decoded = []
     real = pictures.read_frames

@@ -70,7 +70,7 @@ def noise_of(count: int, seed: int = 0) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", POLICIES)
-def test_settings_make_it_again_and_also_without_memory(kind: str, demonstrations: Demonstrations):
+def test_settings_rebuild_a_policy_also_without_memory(kind: str, demonstrations: Demonstrations):
     policy = small(kind, demonstrations)
     assert set(policy.settings()) == set(policy.default_settings())
     with torch.device("meta"):
@@ -81,7 +81,7 @@ def test_settings_make_it_again_and_also_without_memory(kind: str, demonstration
 
 
 @pytest.mark.parametrize("kind", POLICIES)
-def test_it_draws_from_the_generator_it_is_given_and_no_other(kind: str, demonstrations: Demonstrations):
+def test_a_policy_uses_only_the_given_generator(kind: str, demonstrations: Demonstrations):
     policy = small(kind, demonstrations)
     batch = tensors_of(Mixture([demonstrations], [1.0]).batch(16, HORIZON, seed=0, step=0))
     before = torch.get_rng_state()
@@ -108,7 +108,7 @@ def test_actions_do_not_depend_on_the_batch_or_on_quaternion_signs(kind: str, de
 
 
 @pytest.mark.parametrize("kind", ["act", "flow"])
-def test_it_learns_the_law_of_its_demonstrations(kind: str, demonstrations: Demonstrations, tmp_path: Path):
+def test_a_policy_learns_the_law_of_its_demonstrations(kind: str, demonstrations: Demonstrations, tmp_path: Path):
     learnt, held = split(demonstrations, 0.2, seed=0)
     policy = small(kind, learnt)
     taught(policy, Mixture([learnt], [1.0]), None, tmp_path, steps=400)
@@ -116,8 +116,8 @@ def test_it_learns_the_law_of_its_demonstrations(kind: str, demonstrations: Demo
     tensors = tensors_of(batch)
     with torch.inference_mode():
         wrong = (policy(tensors.inputs, tensors.real, noise_of(len(batch.real))) - tensors.actions).abs().mean()
-    asked = (tensors.actions - tensors.inputs["observation.state"][:, None]).abs().mean()
-    assert wrong < 0.4 * asked
+    motion = (tensors.actions - tensors.inputs["observation.state"][:, None]).abs().mean()
+    assert wrong < 0.4 * motion
 
 
 def test_flow_chooses_one_of_two_modes_where_mlp_averages(tmp_path: Path):
@@ -133,7 +133,7 @@ def test_flow_chooses_one_of_two_modes_where_mlp_averages(tmp_path: Path):
     first, again, other = aside["flow"]
     np.testing.assert_array_equal(first, again)
     assert 0.2 < np.mean(np.sign(first[:, 0]) != np.sign(other[:, 0])) < 0.8
-    # Either way, and both as often, a whole chunk on one side.
+    # Both modes occur equally often, and a chunk stays in one mode.
     assert np.mean(np.abs(np.abs(first) - 1) < 0.35) > 0.85
     assert 0.3 < np.mean(first > 0) < 0.7
     assert np.mean(np.ptp(np.sign(first), axis=1) == 0) > 0.9
@@ -143,7 +143,7 @@ def test_flow_chooses_one_of_two_modes_where_mlp_averages(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", ["act", "flow"])
-def test_it_uses_images_in_held_out_episodes(kind: str, spots: Demonstrations, tmp_path: Path):
+def test_a_policy_uses_images_in_held_out_episodes(kind: str, spots: Demonstrations, tmp_path: Path):
     learnt, held = split(spots, 0.2, seed=0)
     store = open_pictures([spots], 32, cache=tmp_path / "cache", workers=1)
     policy = small(kind, learnt)
@@ -164,7 +164,7 @@ def test_images_are_shifted_by_whole_pixels_only_in_training(spots: Demonstratio
     for one, before in zip(moved, pictures, strict=True):
         inside = before[0] == one[0, 4, 4]
         assert inside.sum() == 1
-        row, column = (int(each) - 4 for each in np.argwhere(inside.numpy())[0])
+        row, column = (int(place) - 4 for place in np.argwhere(inside.numpy())[0])
         places.add((row, column))
         assert max(abs(row), abs(column)) <= 2
         assert torch.equal(one[:, 2:6, 2:6], before[:, 2 + row : 6 + row, 2 + column : 6 + column])

@@ -100,7 +100,7 @@ def test_without_the_label_poses_there_are_poses_but_no_pixels(seen):
     assert np.isfinite(labels.poses).all()
 
 
-def test_selected_and_joined_labels_keep_rows_and_mark_what_is_missing():
+def test_selected_and_joined_labels_keep_rows_and_mark_missing_ones():
     labels = FreeLabels(("a", "b"), np.ones((3, 2, 5), np.float32), {"front": np.full((3, 3, 2), 0.5, np.float32)})
     chosen = labels.select(("b", "c"), ("front", "wrist"))
     assert np.isfinite(chosen.poses[:, 0]).all()

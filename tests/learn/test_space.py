@@ -51,7 +51,7 @@ def test_an_unknown_input_is_refused_with_the_valid_ones(reached):
         Space.of(Dataset.open(reached).header, ("observation.sate",))
 
 
-def test_missing_cameras_and_other_sizes_are_named_with_what_there_is(space):
+def test_missing_cameras_and_other_sizes_are_named_with_the_available_ones(space):
     front, wrist = (Feature(f"observation.images.{name}", "video", (96, 96, 3)) for name in ("front", "wrist"))
     seeing = replace(space, inputs=(*space.inputs, front, wrist))
     assert camera_misfit(seeing, [front, wrist], where="cell.yaml") == ""
@@ -63,6 +63,6 @@ def test_missing_cameras_and_other_sizes_are_named_with_what_there_is(space):
     assert "front" not in larger.partition("Cameras of")[0]
 
 
-def test_a_dataset_without_the_camera_asked_for_says_which_it_has(reached):
+def test_a_dataset_without_the_requested_camera_lists_its_own(reached):
     with pytest.raises(DatasetError, match=r"has no image 'observation\.images\.front'; its images: none\. Generate"):
         Space.of(Dataset.open(reached).header, ("observation.state", "observation.images.front"))

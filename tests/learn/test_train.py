@@ -49,7 +49,7 @@ def test_a_policy_learns_the_law_of_its_demonstrations(trained):
     assert np.abs(chunks[:, 0] - wanted).mean() < 0.2 * np.abs(wanted - state).mean()
 
 
-def test_losses_fall_on_episodes_it_has_not_seen(trained):
+def test_losses_fall_on_held_out_episodes(trained):
     assert trained.curve[-1].held_out_loss < 0.5 * trained.curve[0].held_out_loss
     card = trained.checkpoint.card
     assert card.finished
@@ -72,7 +72,7 @@ def test_the_sign_of_a_quaternion_does_not_matter(trained):
     np.testing.assert_allclose(messages[0], messages[1], atol=1e-6)
 
 
-def test_killed_and_resumed_it_ends_with_the_same_numbers(reached, tmp_path, monkeypatch):
+def test_a_killed_training_resumes_to_the_same_weights(reached, tmp_path, monkeypatch):
     whole = train(training_job(reached), tmp_path / "whole")
 
     class Killed(BaseException):
@@ -96,7 +96,7 @@ def test_killed_and_resumed_it_ends_with_the_same_numbers(reached, tmp_path, mon
     assert resumed.checkpoint.card.digest == whole.checkpoint.card.digest
 
 
-def test_done_is_done(trained, reached):
+def test_a_finished_training_is_not_repeated(trained, reached):
     again = train(training_job(reached, train=replace(SHORT, steps=400)), trained.checkpoint.path)
     assert again.resumed_from == 400
     assert again.checkpoint.card.digest == trained.checkpoint.card.digest
@@ -125,7 +125,7 @@ def test_a_training_with_other_arguments_names_the_difference(trained, reached, 
         train(prepare(replace(config, **change)), trained.checkpoint.path)
 
 
-def test_seeds_decide(reached, tmp_path):
+def test_another_seed_gives_other_weights(reached, tmp_path):
     one = train(training_job(reached), tmp_path / "one").checkpoint.card
     other = train(training_job(reached, seed=1), tmp_path / "other").checkpoint.card
     assert one.weights != other.weights
@@ -161,7 +161,7 @@ def test_fine_tuning_moves_to_the_new_data_and_keeps_the_rest(trained, reached, 
     tuned = train(finetuning_job, tmp_path / "tuned").checkpoint
     assert tuned.card.parent == start.card.digest
     assert [round(data["weight"], 3) for data in tuned.card.data] == [0.5, 0.5]
-    # It tells the two domains apart: steps half as large on the robot, and in the twin as large as they were.
+    # The policy distinguishes the domains: half steps on real data, full steps on simulated data.
     assert _gain(start.path, real=True) == pytest.approx(0.3, abs=0.06)
     assert _gain(tuned.path, real=True) == pytest.approx(0.15, abs=0.06)
     assert _gain(tuned.path, real=False) == pytest.approx(0.3, abs=0.06)

@@ -1,4 +1,4 @@
-"""Worth of episodes: those that teach what the target does score higher, and weights reach the training."""
+"""Value of episodes: those that agree with the target score higher, and training uses the weights."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the tests of pictures share. Without an OpenGL context they are skipped: everything else works without one."""
+"""Fixtures of the tests of images. Without an OpenGL context these tests are skipped."""
 
 from collections.abc import Callable, Mapping
 

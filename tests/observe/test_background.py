@@ -46,12 +46,12 @@ def behind(clip: Clip, folder: Path, replaces: Replaced = "room") -> Clip:
 def test_exactly_the_background_is_replaced(clips, few: Episodes, folder: Path, replaces: Replaced, kinds):
     clip, values = clips["front"], values_of(few, 2)
     plain = sensed(clip, values, seed=0, attempt=2, name="front").rgb
-    shown = sensed(behind(clip, folder, replaces), values, seed=0, attempt=2, name="front").rgb
+    image = sensed(behind(clip, folder, replaces), values, seed=0, attempt=2, name="front").rgb
     room = np.isin(clip.class_ids, [CLASSES.index(kind) for kind in kinds])
     assert room.any()
-    np.testing.assert_array_equal(shown[~room], plain[~room])
-    assert tuple(np.unique(shown[room], axis=0)[0]) in COLOURS
-    assert len(np.unique(shown[room], axis=0)) == 1
+    np.testing.assert_array_equal(image[~room], plain[~room])
+    assert tuple(np.unique(image[room], axis=0)[0]) in COLOURS
+    assert len(np.unique(image[room], axis=0)) == 1
 
 
 def test_an_episode_has_one_background_and_episodes_have_different_ones(clips, few: Episodes, folder: Path):

@@ -1,4 +1,4 @@
-"""The sun by the hour: where it is, how strong and of which colour; and what the stage makes of it."""
+"""The sun by the hour: direction, strength, colour, and its effect on images."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from twinloop.observe.renderer import Renderer
 HOURS = np.arange(6.5, 18, 0.5)
 
 
-def test_it_rises_in_the_east_stands_south_at_noon_and_sets_in_the_west():
+def test_the_sun_rises_in_the_east_is_south_at_noon_and_sets_in_the_west():
     """South straight ahead (x): east is to the left (y), west to the right."""
     morning, noon, evening = (daylight(hour, 0.0, 1.0).towards for hour in (7.0, 12.0, 17.0))
     assert morning[1] > 0.9
@@ -20,7 +20,7 @@ def test_it_rises_in_the_east_stands_south_at_noon_and_sets_in_the_west():
     np.testing.assert_allclose(turned, [0, noon[0], noon[2]], atol=1e-12)
 
 
-def test_it_is_higher_stronger_and_whiter_the_nearer_it_is_to_noon():
+def test_the_sun_is_higher_stronger_and_whiter_near_noon():
     days = [daylight(float(hour), 20.0, 1.0) for hour in HOURS]
     height = np.array([day.towards[2] for day in days])
     strength = np.array([day.beam_rgb.mean() for day in days])
@@ -35,7 +35,7 @@ def test_it_is_higher_stronger_and_whiter_the_nearer_it_is_to_noon():
 
 
 @pytest.mark.parametrize("hour", [0.0, 3.0, 5.9, 18.1, 24.0])
-def test_there_is_none_at_night(hour: float):
+def test_there_is_no_sun_at_night(hour: float):
     night = daylight(hour, 0.0, 1.0)
     assert not night.beam_rgb.any()
     assert not night.sky_rgb.any()
@@ -64,7 +64,7 @@ def test_the_shadow_turns_with_the_room(renderer: Renderer, varied: Varied):
     assert changed.mean() > 0.01
 
 
-def test_mirrors_and_gloss_change_what_they_say(renderer: Renderer, varied: Varied):
+def test_mirror_and_gloss_rows_change_the_image(renderer: Renderer, varied: Varied):
     plain = renderer.film(varied(), 0, masks=True, ticks=np.array([0]))["front"]
     floor = renderer.film(varied(floor_reflectance=0.5), 0, masks=True, ticks=np.array([0]))["front"]
     changed = (plain.rgb != floor.rgb).any(axis=3)

@@ -28,7 +28,7 @@ def test_all_off_is_the_truth_to_the_bit(clips: dict[str, Clip], sense):
     np.testing.assert_array_equal(sense(), clips["down"].depth_m)
 
 
-def test_steps_are_as_large_as_they_say_and_grow_with_the_square(clips: dict[str, Clip], sense):
+def test_steps_have_their_size_and_grow_with_the_square(clips: dict[str, Clip], sense):
     truth, out = clips["front"].depth_m, sense("front", depth_quantisation_mm=4)
     allowed = 0.5 * 0.004 * truth.astype(float) ** 2 * 1.03
     assert (np.abs(out - truth) <= allowed + 1e-6).all()
@@ -43,7 +43,7 @@ def test_steps_are_as_large_as_they_say_and_grow_with_the_square(clips: dict[str
         ("depth_hole_share", (0.02, 0.1, 0.3)),
     ],
 )
-def test_more_of_it_changes_more(clips: dict[str, Clip], sense, column: str, values: tuple[float, ...]):
+def test_a_larger_value_changes_depth_more(clips: dict[str, Clip], sense, column: str, values: tuple[float, ...]):
     truth = clips["front"].depth_m
     changes = [np.square(sense("front", **{column: value}).astype(float) - truth).mean() for value in values]
     assert 0 < changes[0] < changes[1] < changes[2]
@@ -57,7 +57,7 @@ def test_edge_noise_is_at_edges_and_slants(clips: dict[str, Clip], sense):
     assert change[steep].mean() > 10 * change[~steep].mean()
 
 
-def test_the_share_of_holes_is_the_share_that_was_asked_for(sense):
+def test_the_share_of_holes_is_the_requested_one(sense):
     assert (sense(depth_hole_share=0.06) == 0).mean() == pytest.approx(0.06, abs=0.003)
 
 
@@ -75,7 +75,7 @@ def test_a_mirror_has_more_holes(clips: dict[str, Clip], sense):
     assert shiny > plain
 
 
-def test_holes_leave_the_noise_of_other_stages_as_it_was(sense):
+def test_holes_do_not_change_the_noise_of_other_stages(sense):
     with_holes, without = sense(depth_edge_noise_px=1, depth_hole_share=0.1), sense(depth_edge_noise_px=1)
     there = with_holes > 0
     np.testing.assert_array_equal(with_holes[there], without[there])

@@ -1,4 +1,4 @@
-"""The estimate: of whole episodes what a reader would have made out period by period, from what was known then."""
+"""The state estimate: whole episodes give the same as single periods, which use earlier readings only."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ LATE = {
 }
 
 
-def test_it_can_be_made_out_of_what_a_known_robot_tells(twin: Twin):
+def test_an_estimate_needs_the_readings_of_a_known_robot(twin: Twin):
     by_name = {feature.name: feature for feature in features_of(twin, ObserveConfig())}
     feature = derived(by_name, twin.robot.name)
     assert feature is not None
@@ -38,7 +38,7 @@ def test_whole_episodes_and_single_periods_give_the_same(simulate: Simulate, twi
         np.testing.assert_array_equal(alone.vector()[0], whole[frame])
 
 
-def test_it_is_nearer_to_what_is_there_than_late_and_noisy_readings(simulate: Simulate, twin: Twin):
+def test_the_estimate_is_nearer_to_the_truth_than_the_readings(simulate: Simulate, twin: Twin):
     episodes = simulate(8, ranges=LATE)
     frames = observe(episodes, twin, ObserveConfig(), seed=0).frames
     made_out = estimated(frames, frames["command"], episodes.lengths, twin)

@@ -78,12 +78,12 @@ def test_a_nominal_row_leaves_the_settings_as_they_are():
         ("colour_saturation", (1.1, 1.4, 2.0)),
     ],
 )
-def test_more_of_it_changes_more(clip: Clip, develop, column: str, values: tuple[float, ...]):
+def test_a_larger_value_changes_the_image_more(clip: Clip, develop, column: str, values: tuple[float, ...]):
     changes = [residual(develop(**{column: value}), clip.rgb) for value in values]
     assert 0 < changes[0] < changes[1] < changes[2]
 
 
-def test_read_noise_is_as_large_as_it_says(clip: Clip, develop):
+def test_read_noise_has_its_standard_deviation(clip: Clip, develop):
     noise = develop(read_noise=3.0).astype(float) - clip.rgb
     middle = (clip.rgb > 40) & (clip.rgb < 215)
     assert noise[middle].std() == pytest.approx(3.0, rel=0.05)
@@ -121,13 +121,13 @@ def test_the_lens_bends_masks_with_the_picture(clip: Clip):
     assert (bent.geom_ids[:, 40, 48] == clip.geom_ids[:, 40, 48]).all()  # type: ignore[index]
 
 
-def test_compression_of_a_flat_picture_loses_next_to_nothing():
+def test_compression_hardly_changes_a_flat_image():
     flat = np.full((1, 20, 36, 3), (90, 140, 200), np.uint8)
     assert np.abs(compressed(flat, 75).astype(int) - flat).max() <= 4
     assert compressed(flat, 100) is flat
 
 
-def test_a_clip_of_no_pictures_goes_through_everything(renderer: Renderer, varied: Varied):
+def test_a_clip_without_images_passes_all_stages(renderer: Renderer, varied: Varied):
     """An episode that diverged at once has no frames."""
     rows = {name: row.sensible[1] for name, row in BY_NAME.items() if row.group == "visual" and not row.pool}
     episodes = varied(**rows)
@@ -146,7 +146,7 @@ def bar(velocity_px_s: float) -> tuple[np.ndarray, np.ndarray]:
     return light, velocity
 
 
-def test_a_shutter_smears_what_moves_over_the_way_it_goes():
+def test_motion_blur_smears_moving_things_along_their_way():
     light, velocity = bar(400.0)
     out = Shutter(20, 40, 0.01, 0.0).exposed(light, velocity)[10, :, 0]
     assert out.sum() == pytest.approx(4, abs=0.3)  # no light is made or lost
@@ -154,12 +154,12 @@ def test_a_shutter_smears_what_moves_over_the_way_it_goes():
     np.testing.assert_allclose(out, out[::-1], atol=0.15)
 
 
-def test_what_stands_still_stays_sharp():
+def test_resting_things_stay_sharp():
     light, velocity = bar(0.0)
     np.testing.assert_array_equal(Shutter(20, 40, 0.02, 0.03).exposed(light, velocity), light)
 
 
-def test_a_rolling_shutter_slants_what_moves():
+def test_a_rolling_shutter_slants_moving_things():
     light, velocity = bar(200.0)
     out = Shutter(20, 40, 0.0, 0.02).exposed(light, velocity)[..., 0]
     centre = (out * np.arange(40)).sum(axis=1) / out.sum(axis=1)
@@ -176,7 +176,7 @@ def test_motion_blur_of_an_episode_follows_its_motion(renderer: Renderer, varied
 
 
 def test_velocities_of_pixels_lead_to_the_next_picture(renderer: Renderer, varied: Varied, twin):
-    """The object's keypoint moves by what the flow at its pixel says."""
+    """The object's keypoint moves by the flow at its pixel."""
     episodes = varied(shutter_ms=10)
     clip = renderer.film(episodes, 0, masks=True)["front"]
     labels = label(clip)

@@ -77,6 +77,6 @@ def test_boxes_of_masks():
     np.testing.assert_array_equal(boxes(masks), [[3, 2, 4, 3], [0, 1, 6, 4], [np.nan] * 4])
 
 
-def test_what_is_behind_the_camera_has_no_pixel(clips: dict[str, Clip]):
+def test_points_behind_the_camera_have_no_pixel(clips: dict[str, Clip]):
     pixels = label(clips["wrist"]).keypoints.px
     assert np.isfinite(pixels[:, KEYPOINTS.index("tool")]).all()

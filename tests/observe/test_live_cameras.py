@@ -1,4 +1,4 @@
-"""What a policy is shown is what is filmed, where that can be known in the moment."""
+"""Live images equal recorded ones, as far as they do not depend on later states."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -79,7 +79,7 @@ def test_pictures_are_those_of_the_recording(twin: Twin, cameras: dict[str, Came
 
 
 @pytest.mark.usefixtures("renderer")
-def test_noise_is_there_and_is_another_in_every_moment(twin: Twin, cameras: dict[str, CameraConfig]):
+def test_noise_differs_from_image_to_image(twin: Twin, cameras: dict[str, CameraConfig]):
     noisy = {"read_noise": Uniform(4.0, 4.01)}
     wrist = {"wrist": cameras["wrist"]}
     episodes, runtime = watched(twin, wrist, noisy, 1)

@@ -71,7 +71,7 @@ def test_the_centre_lands_on_the_mask_and_the_box_holds_it(
     assert low[1] <= top < bottom <= high[1]
 
 
-def test_a_stage_shows_each_shape_whatever_came_before(shaped: tuple[Twin, Renderer], simulate: Simulate):
+def test_a_stage_shows_each_shape_after_any_other(shaped: tuple[Twin, Renderer], simulate: Simulate):
     first = pictured(shaped, simulate, 0.0)
     pictured(shaped, simulate, float(SHAPES.index("hammer")))
     np.testing.assert_array_equal(pictured(shaped, simulate, 0.0).rgb, first.rgb)

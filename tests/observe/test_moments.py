@@ -40,7 +40,7 @@ def test_a_row_shows_the_last_picture_taken_by_then():
     np.testing.assert_array_equal(shown_in(ticks, 9), [0, 0, 0, 1, 1, 2, 2, 2, 3])
 
 
-def test_on_a_row_everything_is_as_the_tape_has_it_whatever_else_is_pictured():
+def test_at_a_row_the_state_is_that_of_the_tape():
     position, environment = tape(6)
     joints, places = states_at(position, environment, np.array([0, 0.4, 1, 2.5, 5]))
     np.testing.assert_array_equal(joints[[0, 2, 4]], position[[0, 1, 5]])
@@ -62,7 +62,7 @@ def test_turning_is_even_and_takes_the_shorter_way():
 
 
 def test_between_rows_the_picture_lies_between_them(renderer: Renderer, few: Episodes):
-    """The moving hand is filmed halfway, and whole rows come out the same beside it as alone."""
+    """The moving hand is rendered halfway, and images at whole rows do not change."""
     both = renderer.film(few, 2, ticks=np.array([30, 30.5, 31]))["wrist"]
     alone = renderer.film(few, 2, ticks=np.array([30, 31]))["wrist"]
     np.testing.assert_array_equal(both.rgb[[0, 2]], alone.rgb)

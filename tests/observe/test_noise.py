@@ -10,7 +10,7 @@ def drawn(seed: int = 0, *shape: int) -> np.ndarray:
     return NormalStream(np.random.default_rng(seed)).normals(*(shape or (400, 500)))
 
 
-def test_it_is_normal():
+def test_the_noise_is_normal():
     values = drawn()
     assert values.dtype == np.float32
     assert values.mean() == pytest.approx(0, abs=0.01)
@@ -19,7 +19,7 @@ def test_it_is_normal():
     np.testing.assert_allclose(shares, [0.6827, 0.9545, 0.9973], atol=0.004)
 
 
-def test_neighbours_know_nothing_of_each_other():
+def test_neighbouring_values_are_independent():
     values = drawn()
     for other in (values[1:] * values[:-1], values[:, 1:] * values[:, :-1]):
         assert other.mean() == pytest.approx(0, abs=0.01)

@@ -1,4 +1,4 @@
-"""What stands before a camera hides what it says and reaches into nobody's room; people and things are pictured."""
+"""Occluders hide the drawn share and stay outside the workspace; people and things are in the images."""
 
 from collections.abc import Mapping
 
@@ -63,7 +63,7 @@ def test_about_the_drawn_share_of_the_object_is_hidden(
         assert 1 - after / before == pytest.approx(share, abs=0.17)
 
 
-def test_it_comes_from_the_side_that_is_drawn(stage: Renderer, simulate: Simulate):
+def test_an_occluder_comes_from_the_drawn_side(stage: Renderer, simulate: Simulate):
     for side_deg, axis, sign in ((0.0, 1, 1), (180.0, 1, -1), (90.0, 0, 1), (-90.0, 0, -1)):
         clip = first_pictures(stage, simulate, occluder_share=0.5, occluder_side_deg=side_deg)["front"]
         ours = clip.names.index(PREFIX + "front")
@@ -72,7 +72,7 @@ def test_it_comes_from_the_side_that_is_drawn(stage: Renderer, simulate: Simulat
         assert np.sign(offset[axis]) == sign
 
 
-def test_it_stays_out_of_the_arms_room_and_off_its_lens(stage: Renderer, simulate: Simulate):
+def test_an_occluder_is_outside_the_arms_workspace_and_the_lens(stage: Renderer, simulate: Simulate):
     ranges: dict[str, Distribution] = {
         "occluder_share": Uniform(0.05, 1.0), "occluder_side_deg": Uniform(-180.0, 180.0),
         "occluder_width_cm": Uniform(2.0, 40.0), "occluder_distance_share": Uniform(0.1, 0.6),

@@ -13,7 +13,7 @@ def test_undistorted_is_the_inverse_of_distorted(k: float, rng: np.random.Genera
 
 
 @pytest.mark.parametrize("k", [0.0, -0.1, 0.1])
-def test_pixels_look_at_what_projects_into_them(k: float):
+def test_the_ray_of_a_pixel_passes_the_points_projected_to_it(k: float):
     lens = Intrinsics(100, 100, 64, 48, k)
     pixels = project(rays(lens, 96, 128) * 2.5, lens)
     np.testing.assert_allclose(pixels[10, 20], (20.5, 10.5), atol=1e-6)

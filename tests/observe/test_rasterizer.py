@@ -22,7 +22,7 @@ def test_new_versions_of_opengl_are_accepted(version: str):
 
 
 @pytest.mark.parametrize("version", ["2.1 Metal - 88", "4.1 ATI-4.8", "OpenGL ES 3.2", ""])
-def test_an_old_opengl_is_refused_with_what_to_do(version: str):
+def test_an_old_opengl_is_refused_with_advice(version: str):
     with pytest.raises(RenderError, match=r"need OpenGL 4\.5.*MUJOCO_GL=osmesa"):
         require_version(version)
 

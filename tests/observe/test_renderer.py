@@ -11,13 +11,11 @@ from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
 
-def test_pictures_are_the_same_whatever_was_filmed_before(
-    renderer: Renderer, few: Episodes, varied: Varied, twin: Twin
-):
+def test_images_do_not_depend_on_earlier_episodes(renderer: Renderer, few: Episodes, varied: Varied, twin: Twin):
     first = renderer.film(few, 2, ticks=np.array([40]))
-    strange = varied(texture_pool=17, light_count=4, light_warmth=1, camera_jitter_deg=4, reflectance=0.5,
+    unusual = varied(texture_pool=17, light_count=4, light_warmth=1, camera_jitter_deg=4, reflectance=0.5,
                      background_shade=0.2, object_size_scale=1.2, table_height_cm=1, lighting_intensity=2)  # fmt: skip
-    renderer.film(strange, 0, ticks=np.array([40]))
+    renderer.film(unusual, 0, ticks=np.array([40]))
     again = renderer.film(few, 2, ticks=np.array([40]))
     other = Renderer(twin, CAMERAS).film(few, 2, ticks=np.array([40]))
     # A second renderer has drawn since: the first must still draw into buffers of its own.
@@ -66,7 +64,7 @@ def test_depth_of_the_table_is_right_to_a_millimetre(renderer: Renderer, varied:
         np.testing.assert_allclose(world[inner][:, 2], height_cm / 100, atol=1e-3)
 
 
-def test_masks_know_what_is_there(clips: dict[str, Clip]):
+def test_masks_have_the_ids_of_visible_things(clips: dict[str, Clip]):
     front = clips["front"]
     classes = {CLASSES[number] for number in np.unique(front.class_ids)}
     assert classes == {"background", "robot", "object", "table", "target"}
@@ -86,7 +84,9 @@ def test_the_object_grows_and_the_table_rises(renderer: Renderer, varied: Varied
     ("name", "values"),
     [("lighting_intensity", (0.3, 0.6, 1.0)), ("background_shade", (0.3, 0.8, 1.2)), ("table_height_cm", (-2, 0, 2))],
 )
-def test_what_should_grow_grows(renderer: Renderer, varied: Varied, name: str, values: tuple[float, ...]):
+def test_light_and_table_height_grow_with_their_rows(
+    renderer: Renderer, varied: Varied, name: str, values: tuple[float, ...]
+):
     def measure(value: float) -> float:
         clip = renderer.film(varied(**{name: value}), 0, ticks=np.array([0]))["front"]
         return -float(clip.depth_m.mean()) if name == "table_height_cm" else float(clip.rgb.mean())

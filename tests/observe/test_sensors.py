@@ -1,4 +1,4 @@
-"""Sensors change what is seen, never what is: each error is what its row says, and off means off."""
+"""Sensor errors change sensor values and not the true state. Each error has the size of its row, and 0 is off."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def seen(few: Episodes, twin: Twin, config: ObserveConfig | None = None, /, **dr
     return sense(through(few, **drawn), twin, config or ObserveConfig(), seed=0)
 
 
-def test_with_every_sensor_perfect_the_tape_is_what_is_seen(few: Episodes, twin: Twin):
+def test_perfect_sensors_give_the_true_values(few: Episodes, twin: Twin):
     for channel, values in seen(few, twin).items():
         np.testing.assert_array_equal(values, few[channel])
     for channel, values in seen(few, twin, encoder_noise_mrad=0.0).items():
@@ -53,7 +53,7 @@ def undisturbed(simulate: Simulate, wrist_twin: Twin) -> Episodes:
 
 
 @pytest.mark.parametrize("row", SENSING, ids=lambda row: row.name)
-def test_every_row_changes_what_is_seen_and_nothing_else(
+def test_every_row_changes_sensor_values_only(
     simulate: Simulate, wrist_twin: Twin, felt: Episodes, undisturbed: Episodes, row: Parameter
 ):
     # A walk is of the noise, so there has to be some.
@@ -65,7 +65,7 @@ def test_every_row_changes_what_is_seen_and_nothing_else(
     np.testing.assert_array_equal(disturbed.tape, undisturbed.tape)
 
 
-def test_encoder_noise_has_the_deviation_it_says(few: Episodes, twin: Twin):
+def test_encoder_noise_has_its_standard_deviation(few: Episodes, twin: Twin):
     error = seen(few, twin, encoder_noise_mrad=1.0)["position"] - few["position"]
     assert error[:, :7].std() == pytest.approx(1e-3, rel=0.05)
     assert (np.abs(error[:, 7]) < 1e-6).all()
@@ -79,12 +79,12 @@ def test_a_bias_stays_for_an_episode_and_is_another_in_the_next(few: Episodes, t
     assert np.abs(error).max() <= 5e-3 + 1e-6
 
 
-def test_an_encoder_tells_whole_steps(few: Episodes, twin: Twin):
+def test_an_encoder_gives_whole_steps(few: Episodes, twin: Twin):
     steps = seen(few, twin, encoder_step_mrad=1.6)["position"][:, :7] / 1.6e-3
     np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
 
 
-def test_a_delay_shows_what_was_there_before(few: Episodes, twin: Twin):
+def test_a_delayed_sensor_gives_earlier_values(few: Episodes, twin: Twin):
     late = seen(few, twin, observation_delay_ms=80.0)["position"][: few.lengths[0]]
     np.testing.assert_allclose(late[2:], few["position"][: few.lengths[0] - 2], atol=1e-6)
     np.testing.assert_allclose(late[:2], few["position"][[0, 0]], atol=1e-6)
@@ -119,7 +119,7 @@ def test_the_goal_is_known_not_tracked(few: Episodes, twin: Twin):
     np.testing.assert_array_equal(measured[:, 7:], few["environment"][:, 7:])
 
 
-def test_differentiated_velocity_is_the_change_of_what_is_seen(few: Episodes, twin: Twin):
+def test_differentiated_velocity_is_the_change_of_the_measured_position(few: Episodes, twin: Twin):
     measured = seen(few, twin, ObserveConfig(velocity="differentiated"), encoder_step_mrad=1.6)
     change = np.diff(measured["position"][: few.lengths[0]], axis=0) / twin.control_period_s
     np.testing.assert_allclose(measured["velocity"][1 : few.lengths[0]], change)
@@ -127,12 +127,12 @@ def test_differentiated_velocity_is_the_change_of_what_is_seen(few: Episodes, tw
 
 
 def test_the_wrist_feels_the_weight_of_the_hand(felt: Episodes):
-    """At rest before anything moves: what hangs from the wrist, along the tool's axis, which points down."""
+    """At rest the force is the weight below the wrist, along the tool's axis, which points down."""
     hand_kg = 0.73 + 2 * 0.015
     np.testing.assert_allclose(felt["wrench"][felt.starts, :3], [[0, 0, -hand_kg * 9.81]] * 3, atol=0.05)
 
 
-def test_what_is_carried_weighs_on_the_wrist(simulate: Simulate, wrist_twin: Twin):
+def test_a_carried_object_weighs_on_the_wrist(simulate: Simulate, wrist_twin: Twin):
     light, heavy = (
         simulate(1, of=wrist_twin, ranges={"object_mass_kg": Constant(mass)}, expert=ExpertConfig(action_noise_rad=0))
         for mass in (0.1, 0.4)
@@ -145,7 +145,7 @@ def test_an_imu_at_rest_feels_gravity(felt: Episodes):
     assert np.linalg.norm(felt["inertial"][felt.starts, :3], axis=1) == pytest.approx(9.81, abs=0.3)
 
 
-def test_wrist_features_are_recorded_when_asked_for(felt: Episodes, wrist_twin: Twin, few: Episodes, twin: Twin):
+def test_wrist_features_are_recorded_if_requested(felt: Episodes, wrist_twin: Twin, few: Episodes, twin: Twin):
     assert observe(felt, wrist_twin, ObserveConfig(), seed=0).frames["observation.force_torque"].shape[1] == 6
     assert "observation.imu" not in observe(few, twin, ObserveConfig(), seed=0).frames
 
@@ -159,14 +159,14 @@ def test_clean_recordings_are_kept_beside_noisy_ones(few: Episodes, twin: Twin):
     assert "clean.action" not in recording.frames
 
 
-def test_what_is_seen_does_not_depend_on_the_company(few: Episodes, twin: Twin):
+def test_sensor_values_do_not_depend_on_other_episodes(few: Episodes, twin: Twin):
     together = seen(few, twin, encoder_noise_mrad=1.0, tracker_loss_share=0.2)["position"]
     first = replace(few, lengths=few.lengths[:1], tape=few.tape[: few.lengths[0]])
     alone = seen(first, twin, encoder_noise_mrad=1.0, tracker_loss_share=0.2)["position"]
     np.testing.assert_array_equal(alone, together[: few.lengths[0]])
 
 
-def test_how_long_an_episode_turns_out_to_be_changes_nothing_of_what_is_seen_in_it(few: Episodes, twin: Twin):
+def test_sensor_values_do_not_depend_on_the_length_of_the_episode(few: Episodes, twin: Twin):
     noisy = through(few, encoder_noise_mrad=1.0, tracker_loss_share=0.2, observation_delay_ms=30.0)
     short = replace(few, lengths=np.array([40]), tape=few.tape[:40])
     whole = sense(noisy, twin, ObserveConfig(), seed=0)

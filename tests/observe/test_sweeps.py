@@ -22,7 +22,7 @@ FAR = {"far": CameraConfig("fixed", (1.5, -0.5, 1.0), (0.4, 0.0, 0.05), 45.0, 96
      "bystander_probability", "bystander_side_deg", "bystander_offset_cm", "bystander_height_cm",
      "bystander_reach_cm", "bystander_arrival_s", "clutter_place_cm"],
 )  # fmt: skip
-def test_it_changes_the_picture(row: str):
+def test_every_visual_row_changes_the_image(row: str):
     try:
         context()
     except RenderError as error:

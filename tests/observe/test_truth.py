@@ -105,7 +105,7 @@ def test_a_bad_depth_sensor_hides_no_keypoint(pair: tuple[Clip, Clip], few: Epis
     np.testing.assert_array_equal(labels_of(drawn, seen)["keypoints"], labels_of(drawn, exact)["keypoints"])
 
 
-def test_seen_hidden_and_behind_are_told_apart(clips: dict[str, Clip]):
+def test_visible_hidden_and_behind_are_distinguished(clips: dict[str, Clip]):
     clip = clips["front"]
     clip = replace(clip, camera=replace(clip.camera, labels=("keypoints",)))
     away = replace(clip, camera_to_world=clip.camera_to_world @ np.diag([-1.0, 1.0, -1.0, 1.0]))
@@ -123,7 +123,7 @@ def test_things_are_known_without_drawing(twin: Twin, clips: dict[str, Clip]):
     assert things.names[0] == "world"
 
 
-def test_classes_follow_from_entities_from_names_and_from_what_a_body_hangs_on():
+def test_classes_follow_from_entities_names_and_parent_bodies():
     model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><geom name="floor" size="1"/>
       <body name="clutter/mug"><geom size=".1"/></body>
       <body name="palm"><geom size=".1"/><body name="forearm"><geom size=".1"/></body></body>

@@ -1,4 +1,4 @@
-"""Configs: the published example means what it says, defaults are filled in, and bad input is refused by name."""
+"""Configs: the published example is parsed, defaults are filled in, and bad input is refused by name."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ from twinloop.randomize.draw import Sampler
 from twinloop.run.config import RunConfig, config_from_text, load_config
 from twinloop.twin.twin import Twin
 
-# Wider than what was demonstrated, so that some fail, and where tells which.
+# Wider than the demonstrations, so that some fail, depending on the position.
 CELL = """
 randomization:
   physics: {object_mass_kg: [0.05, 0.4], object_position_noise_cm: [-5, 5]}
@@ -81,7 +81,7 @@ def test_the_twin_predicts_itself(repeats: Repeats, log: RunlogEvidence):
     predicted = np.array([trial.success for trial in repeats.trials])
     real = log.episodes.managed
     assert 0 < real.sum() < COUNT
-    # Mass is drawn anew; where the object lies decides.
+    # The mass is drawn again; the outcome depends on the object's position.
     assert (predicted == real).sum() >= COUNT - 1
     assert unlike_scenes(repeats, repeats.trials) == ""
 
@@ -111,13 +111,13 @@ def test_scenes_that_the_twin_cannot_reproduce_are_skipped_with_a_reason(
         replace(logged[0], trial="can", object="can"),
     ]  # fmt: skip
     result = repeat(candidate, config, given, config_name="cell").trials
-    assert [each.trial for each in result] == [each.trial for each in given]
+    assert [trial.trial for trial in result] == [trial.trial for trial in given]
     words = ("object_position_noise_cm.x would be", "target_position_noise_cm.y", "no object 'mug'",
              "not name the object", "has no poses")  # fmt: skip
-    for each, word in zip(result, words, strict=False):
-        assert each.success is None
-        assert word in each.why
-    assert [each.success is None for each in result[5:]] == [False, False]
+    for trial, word in zip(result, words, strict=False):
+        assert trial.success is None
+        assert word in trial.why
+    assert [trial.success is None for trial in result[5:]] == [False, False]
     assert result[6].object == "can"
 
 

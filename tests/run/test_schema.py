@@ -1,4 +1,4 @@
-"""The JSON Schema of a run's config. tests/config/test_schemas.py holds what is true of every schema."""
+"""The JSON Schema of a run's config. tests/config/test_schemas.py tests the laws of all schemas."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_all_run_configs_among_the_examples_name_it():
         "cameras: {top: {position_m: [0, 0, 1], look_at_m: [0, 0, 0], labels: [boxs]}}",
     ],
 )
-def test_the_schema_refuses_what_the_reader_refuses(text: str, tmp_path: Path):
+def test_the_schema_refuses_configs_that_the_reader_refuses(text: str, tmp_path: Path):
     with pytest.raises(UsageError):
         config_from_text(text, name="cell.yaml", folder=tmp_path)
     (tmp_path / "cell.yaml").write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A process compiles the twin of a config once; what decides an episode decides the twin."""
+"""A process compiles the twin of a config once. Configs that give other episodes have other twins."""
 
 from pathlib import Path
 

@@ -63,7 +63,7 @@ def test_a_hundred_steps_later_the_state_is_the_same(snapshot: Snapshot, tmp_pat
     assert exported.scene.check.state <= 1e-7
 
 
-def test_an_episode_is_exported_with_what_it_draws(tmp_path: Path):
+def test_an_episode_is_exported_with_its_drawn_values(tmp_path: Path):
     config = embedded_config()
     masses = []
     for episode in (None, 5, 6):

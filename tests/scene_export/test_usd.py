@@ -22,9 +22,9 @@ def opened(folder: Path) -> Usd.Stage:
 
 
 def prims(stage: Usd.Stage, schema: Any) -> list[Usd.Prim]:
-    found = [prim for prim in stage.Traverse() if prim.HasAPI(schema) or prim.IsA(schema)]
-    assert found, schema
-    return found
+    prims = [prim for prim in stage.Traverse() if prim.HasAPI(schema) or prim.IsA(schema)]
+    assert prims, schema
+    return prims
 
 
 def pose_of(prim: Usd.Prim) -> np.ndarray:

@@ -45,13 +45,13 @@ def test_a_weak_drive_has_a_gain_and_the_same_delay():
     assert result.total_s == pytest.approx(0.1, abs=0.004)
 
 
-def test_a_joint_at_rest_cannot_tell():
+def test_a_joint_at_rest_gives_no_response():
     rng = np.random.default_rng(0)
     still = [(np.zeros(400), rng.normal(0, 0.001, 400))]
     assert response(still, rate_hz=50, seed=0).unknown
 
 
-def test_a_joint_that_does_something_else_cannot_tell():
+def test_a_joint_that_does_not_follow_gives_no_response():
     rng = np.random.default_rng(0)
     other = [tuple(np.cumsum(rng.normal(size=(2, 600)), axis=1)) for _ in range(3)]
     assert "does not follow" in response([(a, b) for a, b in other], rate_hz=50, seed=0).unknown

@@ -42,7 +42,7 @@ def test_the_noise_of_a_resting_sensor_is_measured_despite_motion():
     assert result.still_s >= 8
 
 
-def test_a_channel_that_never_rests_cannot_tell():
+def test_a_channel_that_never_rests_gives_no_noise_estimate():
     t = np.arange(800) / 50
     assert noise_floor([np.sin(2 * np.pi * 0.7 * t)], rate_hz=50).unknown
 

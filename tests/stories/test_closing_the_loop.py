@@ -57,7 +57,7 @@ def test_every_round_has_its_evidence(looped: Path):
     assert all((looped / "loops/a" / link).exists() for link in links)
 
 
-def test_the_next_policy_is_the_last_one_fine_tuned_on_what_was_made_and_collected(looped: Path):
+def test_each_policy_is_fine_tuned_from_the_last_on_generated_and_collected_data(looped: Path):
     first, second = (json.loads((looped / f"loops/a/round-{number}/policy/card.json").read_text()) for number in (0, 1))
     assert (first["parent"], second["parent"]) == ("", first["digest"])
     assert [source["kind"] for source in first["data"]] == ["sim"]
@@ -69,9 +69,9 @@ def test_collection_requests_come_from_the_plan(looped: Path):
     folder = looped / "loops/a/round-0"
     planned = [line for line in json.loads((folder / "plan.json").read_text())["lines"] if line["demonstrations"]]
     requests = json.loads((folder / "requests.json").read_text())
-    asked = [(line["demonstrations"], line["conditions"]) for line in planned]
+    expected = [(line["demonstrations"], line["conditions"]) for line in planned]
     done = [(request["episodes"], request["conditions"]) for request in requests]
-    assert done[: len(asked)] == asked
+    assert done[: len(expected)] == expected
     assert sum(many for many, _ in done) == 4
 
 
@@ -80,8 +80,8 @@ def test_the_report_covers_all_gaps_and_sets_the_next_ranges(looped: Path):
     assert {finding.gap for finding in report.findings} == set(GAPS)
     assert report.episodes == 8
     before, after = (load_config(looped / f"loops/a/round-{number}/config.yaml") for number in (0, 1))
-    # Whatever else was suspected: things lie further apart there, and from now on here.
-    (low, high), (lowest, highest) = (each.randomization[PLACE].support() for each in (before, after))
+    # Things lie further apart in the cell, so the next ranges are wider.
+    (low, high), (lowest, highest) = (config.randomization[PLACE].support() for config in (before, after))
     assert lowest < 3 * low < 3 * high < highest
 
 
@@ -91,7 +91,7 @@ def test_the_same_command_continues_and_another_is_refused(looped: Path, monkeyp
     assert main(LOOP) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["rounds"][1]["number"] == 1
     assert (looped / "loops/a/round-1/runlog").stat().st_mtime_ns == made
-    # Killed when all was done but the record: what the round collected is still the next one's.
+    # After a kill before the record is written, the next round still uses the collected data.
     (looped / "loops/a/round-0/round.json").unlink()
     (looped / "loops/a/loop.json").unlink()
     card = (looped / "loops/a/round-0/policy/card.json").read_bytes()

@@ -70,7 +70,7 @@ def test_the_second_run_has_nothing_to_do(place: Path, capsys: pytest.CaptureFix
     assert "nothing to do" in capsys.readouterr().out
 
 
-def test_generate_applies_a_curator_and_counts_what_it_rejects(place: Path, capsys: pytest.CaptureFixture[str]):
+def test_generate_applies_a_curator_and_counts_rejected_episodes(place: Path, capsys: pytest.CaptureFixture[str]):
     curator = load_curator(place / "curation")
     scores = read_scores(place / "curation")["score"].to_numpy()
     strict = save_curator(
@@ -112,7 +112,7 @@ def test_all_episodes_rejected_is_refused_with_the_lowest_score(place: Path, cap
     assert not (place / "none").exists()
 
 
-def test_simulation_is_told_from_other_data_only_where_it_differs(place: Path):
+def test_simulated_and_real_data_are_distinguished_only_if_they_differ(place: Path):
     pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'twinloop[curate]'")
     episodes = joined(list(read_trajectories(Dataset.open(place / "data"))))
     # Two features are enough to see it, and much faster than all.

@@ -43,7 +43,7 @@ def test_a_policy_is_evaluated_and_the_evaluation_is_written(place: Path, capsys
     assert kept.subject.config_name == "data"
     assert (out / "report.html").stat().st_size > 10_000
 
-    # Again, against what was just found and in two processes: nothing can be better than itself.
+    # Again with two processes, against the same evaluation: no difference.
     again = command_output(capsys, *words[:2], "--workers", 2, "--against", out, "--out", place / "again", "--clips", 0)
     assert again["episodes"] == 6
     assert again["seed"] == 1_000_000

@@ -52,7 +52,7 @@ def test_generate_reports_the_result(made):
     assert (folder / output["path"] / "report.html").stat().st_size > 10_000
 
 
-def test_generate_ends_with_what_to_do_next(made):
+def test_generate_prints_the_next_commands(made):
     folder, _ = made
     command = [sys.executable, "-m", "twinloop", "generate", "cell.yaml", "--episodes", "40"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
@@ -87,7 +87,7 @@ def test_the_dataset_has_the_requested_content(made):
     assert episode["next.success"][-1]
 
 
-def test_it_is_a_lerobot_dataset(made):
+def test_the_export_is_a_lerobot_dataset(made):
     folder, output = made
     root = folder / output["path"]
     info = json.loads((root / "meta" / "info.json").read_text())

@@ -1,4 +1,4 @@
-"""The loop through the gate: validated, canary with its limits, and what was collected is found as training data."""
+"""The loop through the gate: validated, canary with its limits; collected demonstrations are training data."""
 
 import json
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_the_loop_waits_for_a_person_and_then_walks_through_the_stages(folder: P
     assert {row["gate/registry"] for row in rows} == {registry.id}
 
 
-def test_a_simulated_loop_goes_through_the_gate_in_a_rehearsal_cell_and_asks_nobody(folder: Path, capsys):
+def test_a_simulated_loop_passes_the_gate_without_a_person(folder: Path, capsys):
     words = [*LOOP, "--simulated"]
     for option, value in (("--robot", "rehearsal:nominal"), ("--rounds", "0"), ("--out", "loops/rehearsed")):
         words[words.index(option) + 1] = value

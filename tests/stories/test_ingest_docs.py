@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.curate.quality.recordings import clean_takes
+from tests.curate.quality.recordings import clean_recordings
 from tests.dataset.ingest.sources import lerobot_v2
 from tests.pages import blocks, run_commands, run_python
 from twinloop.cli import main
@@ -18,19 +18,19 @@ INGESTING, COMPARING = (ROOT / "docs" / f"{name}.md" for name in ("ingesting", "
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with recordings in it, and what the pages take to be there already."""
+    """A folder with recordings and the other files that the pages use."""
     folder = tmp_path_factory.mktemp("real")
     shutil.copytree(ROOT / "examples", folder / "examples")
     source = lerobot_v2(folder / "recordings" / "cups", episodes=3)
     for day in ("monday", "tuesday"):
         assert main(["ingest", str(source), "--as", day, "--out", str(folder / "datasets" / day)]) == 0
     lines = ["time_ms,episode,q1_deg,q2_deg,grip_mm,q1_goal_deg,q2_goal_deg,grip_goal_mm,success"]
-    for take in clean_takes(2, seed=4):
-        seen, commanded = (take.signals[name][:, [0, 1, 4]] for name in ("observation.state", "action"))
+    for recording in clean_recordings(2, seed=4):
+        seen, commanded = (recording.signals[name][:, [0, 1, 4]] for name in ("observation.state", "action"))
         table = np.concatenate(
             [np.rad2deg(seen[:, :2]), seen[:, 2:], np.rad2deg(commanded[:, :2]), commanded[:, 2:]], axis=1
         )
-        lines += [f"{20 * row},{take.attempt},{','.join(map(str, values))},1" for row, values in enumerate(table)]
+        lines += [f"{20 * row},{recording.attempt},{','.join(map(str, values))},1" for row, values in enumerate(table)]
     (folder / "day.csv").write_text("\n".join(lines) + "\n")
     mapping = folder / "examples" / "ingest" / "arm_log.yaml"
     out = str(folder / "datasets" / "arm")

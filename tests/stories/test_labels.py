@@ -65,7 +65,7 @@ def labels(dataset: Dataset, camera: str, what: str, index: int) -> dict[str, np
     return dict(zip(feature.names, dataset.episode(index)[feature.name].T, strict=True))
 
 
-def test_only_what_was_switched_on_is_stored(filmed):
+def test_only_requested_labels_are_stored(filmed):
     dataset, _ = filmed
     names = {feature.name for feature in dataset.header.features}
     pictures = {name.removeprefix("observation.images.") for name in names if name.startswith("observation.images.")}
@@ -142,8 +142,8 @@ def test_labels_of_a_slow_camera_match_its_current_image(filmed, index: int):
     assert (masks[seen][np.arange(seen.sum()), v, u] == feature.names.index("object")).all()
 
     length = len(masks)
-    shown = shown_in(picture_ticks(length, control_hz=25, rate_hz=10), length)
-    held = np.diff(shown) == 0
+    images = shown_in(picture_ticks(length, control_hz=25, rate_hz=10), length)
+    held = np.diff(images) == 0
     assert 0.5 < held.mean() < 0.7
     values = np.column_stack(list(pose.values()))
     assert (np.diff(values, axis=0)[held] == 0).all()
@@ -165,6 +165,6 @@ def test_depth_of_the_table_is_exact_to_a_millimetre(filmed):
         np.testing.assert_allclose(height[table], 0.0, atol=1e-3)
 
 
-def test_it_is_the_same_at_two_workers(filmed, config: RunConfig, tmp_path: Path):
+def test_two_workers_make_the_same_dataset(filmed, config: RunConfig, tmp_path: Path):
     _, digest = filmed
     assert generate(config, tmp_path / "data", episodes=3, workers=2).digest == digest

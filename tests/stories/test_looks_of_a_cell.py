@@ -44,7 +44,7 @@ def test_lighting_of_a_cell_is_diagnosed_from_images_alone(tmp_path: Path, monke
     first = read_report(Path("found")).findings[0]
     assert first.gap == "visual"
     assert first.differs > 0.9  # the policy does not use the images, so the light costs nothing
-    differences = {each.trait: (each.robot, each.twin) for each in first.evidence}
+    differences = {evidence.trait: (evidence.robot, evidence.twin) for evidence in first.evidence}
     robot, twin = differences["brightness"]
     assert robot < 0.8 * twin
-    assert "poor_light" not in differences  # nobody wrote it down
+    assert "poor_light" not in differences  # the log has no condition for it

@@ -82,7 +82,7 @@ def test_the_renderer_version_is_stored(filmed, config: RunConfig):
     assert "opengl" not in header_of(replace(config, cameras={}), "state", 4, False).versions
 
 
-def test_it_verifies_and_is_identical_with_two_workers(filmed, config: RunConfig, tmp_path: Path):
+def test_the_dataset_verifies_and_is_identical_with_two_workers(filmed, config: RunConfig, tmp_path: Path):
     path, digest = filmed
     assert verify(path).ok
     assert generate(config, tmp_path / "data", episodes=4, workers=2).digest == digest

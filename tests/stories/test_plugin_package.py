@@ -43,7 +43,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(*words: str, cwd: Path, env: dict[str, str]) -> dict:
-    """Run a command with --json; return what it prints."""
+    """Run a command with --json; return its output."""
     done = subprocess.run(
         [sys.executable, "-m", "twinloop", *words, "--json"], cwd=cwd, env=env, capture_output=True, text=True
     )
@@ -57,13 +57,13 @@ def test_one_plugin_of_each_kind_is_used(environment: dict[str, str], workspace:
         cwd=workspace, env=environment,
     )  # fmt: skip
     assert generated["accepted"] > 16
-    shown = command(
+    output = command(
         "query", "data",
         'select min("draw/hand_mass_kg") as low, max("draw/hand_mass_kg") as high, max("check/jerky_command") as jerk, '
         'any_value("version/twinloop-example") as version, any_value(task) as task from attempts',
         cwd=workspace, env=environment,
     )  # fmt: skip
-    (row,) = shown["rows"]
+    (row,) = output["rows"]
     low, high, jerk, version, task = row.values() if isinstance(row, dict) else row
     assert 0.6 <= low < 0.7
     assert 0.9 < high <= 1.0

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.deploy.scripted_robot import ScriptedRobot
-from tests.gate.runlogs import Tried, in_turns, runlog
+from tests.gate.runlogs import Trial, in_turns, runlog
 from tests.gate.world import POOR, some
 from twinloop.cli import main
 from twinloop.cli.command_line import parser_of
@@ -30,7 +30,7 @@ from twinloop.twin.twin import Twin
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-# What a policy that has hardly looked at its data can pass.
+# Rules that a hardly trained policy can pass.
 EASY = """
 validated: {episodes: 4, success: 0, harm: 1, regress: 1}
 canary: {predicted: 0, gap: 1}
@@ -69,7 +69,7 @@ def test_from_candidate_to_production_and_back(
     assert promotion["stage"] == "candidate"
     assert any("no evaluation of this policy" in reason for reason in promotion["steps"][0]["reasons"])
 
-    # What is missing is made: an evaluation in the twin. The robot may move once somebody stands ready.
+    # Missing evidence is made: an evaluation in the twin. The robot moves only with --human-ready.
     twin = (*easy, "--config", "cell.yaml", "--workers", 1)
     promotion = command_output(capsys, "promote", "policies/first", *twin)
     assert (promotion["code"], promotion["stage"]) == (0, "validated")
@@ -89,8 +89,8 @@ def test_from_candidate_to_production_and_back(
     assert findings["speed"]["passed"]
     assert "decisions" in promotion["pages"][0]
 
-    # A robot that manages shows what it takes; what was shown before stays part of it.
-    log = runlog(place / "runs" / "cell", [Tried(first)] * 30, model=MODEL)
+    # Successful trials on the robot allow the next stage; earlier evidence still counts.
+    log = runlog(place / "runs" / "cell", [Trial(first)] * 30, model=MODEL)
     promotion = command_output(capsys, "promote", "policies/first", *easy, "--runlog", log)
     assert (promotion["code"], promotion["stage"], promotion["live"]) == (0, "production", first)
     findings = {finding["rule"]: finding for finding in promotion["steps"][0]["findings"]}
@@ -109,21 +109,24 @@ def test_from_candidate_to_production_and_back(
     status = command_output(capsys, "status", "--html")
     assert status["live"]["checkpoint"] == second
     assert Path(status["live"]["path"]).is_dir()
-    assert {each["kind"] for each in status["live"]["evidence"]} == {"evaluation", "runlog"}
-    assert {each["name"]: each["stage"] for each in status["policies"]} == {"first": "canary", "second": "production"}
+    assert {entry["kind"] for entry in status["live"]["evidence"]} == {"evaluation", "runlog"}
+    assert {entry["name"]: entry["stage"] for entry in status["policies"]} == {
+        "first": "canary",
+        "second": "production",
+    }
     assert Path(status["page"]).stat().st_size > 5_000
 
     # At work it is followed; while it does as promised nothing happens, then it drops and is undone.
     began = datetime.now(UTC) + timedelta(minutes=1)
-    work = runlog(place / "runs" / "work", [Tried(second, arm="")] * 10, began=began, model=MODEL, shard=10)
+    work = runlog(place / "runs" / "work", [Trial(second, arm="")] * 10, began=began, model=MODEL, shard=10)
     assert command_output(capsys, "monitor", "--runlog", work)["code"] == 0
-    dropped = [Tried(second, arm="")] * 10 + [Tried(second, False, arm="")] * 30
+    dropped = [Trial(second, arm="")] * 10 + [Trial(second, False, arm="")] * 30
     runlog(place / "runs" / "work", dropped, began=began, model=MODEL, shard=10)
     watched = command_output(capsys, "monitor", "--runlog", work)
     assert (watched["code"], watched["live"]) == (4, first)
     assert json.loads(Path(watched["incidents"][0]).read_text())["episodes"]
 
-    # What a robot would run, as the docs have it.
+    # The checkpoint that a robot runs, as in the docs.
     page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text()
     (script,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     capsys.readouterr()
@@ -160,7 +163,7 @@ def test_trials_are_repeated_in_the_twin(place: Path, capsys: pytest.CaptureFixt
     assert "worth" in findings["with the twin"]["said"]
     assert isinstance(findings["with the twin"]["measured"], float)
     registry = Registry.open(tmp_path / "registry")
-    (entry,) = [each for each in registry.ledger.records[-1].evidence if each["kind"] == "repeats"]
+    (entry,) = [evidence for evidence in registry.ledger.records[-1].evidence if evidence["kind"] == "repeats"]
     assert (entry["trials"], entry["repeated"]) == (2, 2)
     assert "2 of 2 real trials repeated in cell" in Path(promotion["pages"][0]).read_text()
     (path,) = (tmp_path / "registry" / "trials").glob("*/repeats-*.json")
@@ -196,16 +199,16 @@ def test_trials_stop_when_the_sequential_test_decides(place: Path, tmp_path: Pat
     assert not robot.sent
     log = make(case(), tmp_path / "out")
     assert log is not None
-    shown = case(log)
-    assert shown.problems == ()
-    trials = judge_real_trials(shown)
+    current = case(log)
+    assert current.problems == ()
+    trials = judge_real_trials(current)
     assert trials.decision == "accept"
     assert trials.trials == len(robot.sent) < 40
-    assert trials.trials == rules.production.trials or judge_real_trials(
-        replace(shown, runlogs=(replace(shown.runlogs[0], episodes=shown.episodes.take(np.arange(trials.trials - 1))),))
-    ).decision == "continue"  # fmt: skip
+    all_but_last = current.episodes.take(np.arange(trials.trials - 1))
+    before = replace(current, runlogs=(replace(current.runlogs[0], episodes=all_but_last),))
+    assert trials.trials == rules.production.trials or judge_real_trials(before).decision == "continue"
     assert verify(log).ok
-    assert make(shown, tmp_path / "out") == log
+    assert make(current, tmp_path / "out") == log
     assert len(robot.sent) == trials.trials
 
 

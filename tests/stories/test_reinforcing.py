@@ -1,4 +1,4 @@
-"""A user's errand: train a policy by reinforcement, evaluate it, promote it, export it and deploy it to the twin."""
+"""A user's story: train a policy by reinforcement, evaluate it, promote it, export it and deploy it to the twin."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A user's errand with a robot with legs: train by reinforcement, evaluate, promote, deploy to the twin."""
+"""A user's story with a robot with legs: train by reinforcement, evaluate, promote, deploy to the twin."""
 
 from pathlib import Path
 

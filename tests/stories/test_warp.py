@@ -31,7 +31,7 @@ def test_a_dataset_is_made_with_warp(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert output["workers"] == 1
     assert not verify(made).problems
 
-    # What made it is in the header and beside every episode; the config's digest is that of the config.
+    # The engine is in the header and in every episode; the config digest does not depend on it.
     config, warp = embedded_config(), EngineConfig("warp", "cpu")
     generate(config, ordinary, episodes=3, workers=1)
     by_warp, by_cpu = Dataset.open(made), Dataset.open(ordinary)
@@ -40,7 +40,7 @@ def test_a_dataset_is_made_with_warp(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert by_warp.attempts()["version/warp_device"].to_pylist() == ["cpu"] * 3
     assert by_warp.header.config_digest == by_cpu.header.config_digest
 
-    # Neither engine continues what the other has begun, and nothing is touched by the attempt.
+    # Neither engine continues a dataset of the other, and no file is changed.
     digest = by_warp.digest()
     assert digest != by_cpu.digest()
     with pytest.raises(DatasetError, match="mujoco_warp"):

@@ -1,4 +1,4 @@
-"""A user's errand with a robot on wheels: generate, train, improve, evaluate, promote, deploy; and other policies."""
+"""A user's story with a robot on wheels: generate, train, improve, evaluate, promote, deploy; and other policies."""
 
 import json
 from pathlib import Path

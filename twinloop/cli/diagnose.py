@@ -160,6 +160,6 @@ def _print(console: Console, report: GapReport) -> None:
                 markup=False,
             )
     if report.unmodelled.present:
-        strange = ", ".join(evidence.trait for evidence in report.unmodelled.strange) or "the pattern as a whole"
-        looked = ", ".join(f"{log} {attempt}" for log, attempt in report.unmodelled.episodes[:4])
-        console.print(f"unmodelled: {strange}; look at {looked}", markup=False)
+        traits = ", ".join(evidence.trait for evidence in report.unmodelled.strange) or "the pattern as a whole"
+        episodes = ", ".join(f"{log} {attempt}" for log, attempt in report.unmodelled.episodes[:4])
+        console.print(f"unmodelled: {traits}; look at {episodes}", markup=False)

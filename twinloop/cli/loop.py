@@ -187,13 +187,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def _waiting(console: Console, out: Path, robot: str, waiting: Any) -> dict[str, Any]:
     """Say what the loop waits for, and write the checklist."""
-    from twinloop.dashboard.errands import write_errands_page
+    from twinloop.dashboard.checklist import write_checklist_page
     from twinloop.deploy.plan_file import read_plan
 
     number = waiting.question.removeprefix("collect-")
     folder = out / ("round-0/before" if number == "-1" else f"round-{number}")
     requests = read_plan(folder / "requests.json") if waiting.question.startswith("collect-") else ()
-    page = write_errands_page(
+    page = write_checklist_page(
         out / "waiting.html", robot=robot, text=waiting.text, commands=waiting.commands, requests=requests
     )
     console.print(str(waiting), markup=False)

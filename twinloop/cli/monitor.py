@@ -49,23 +49,23 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     scales = _scales(checkpoint.path, console) if not args.no_drift else None
     seen = -1
     while True:
-        looked = look(args.registry, args.runlog, rules, scales=scales)
-        page = write_monitor_page(looked)
-        if len(looked.episodes) != seen or looked.rolled_back:
-            seen = len(looked.episodes)
-            _print(console, looked, page)
-        if not args.follow or looked.rolled_back or looked.registry.live != looked.live:
+        result = look(args.registry, args.runlog, rules, scales=scales)
+        page = write_monitor_page(result)
+        if len(result.episodes) != seen or result.rolled_back:
+            seen = len(result.episodes)
+            _print(console, result, page)
+        if not args.follow or result.rolled_back or result.registry.live != result.live:
             break
         time.sleep(args.every)
     return {
-        "checkpoint": looked.live.checkpoint,
-        "live": looked.registry.production or None,
-        "episodes": len(looked.episodes),
-        "signals": [signal.to_json() for signal in looked.watched],
-        "incidents": [str(path) for path in looked.incidents],
-        "rolled_back": looked.rolled_back.digest if looked.rolled_back else None,
+        "checkpoint": result.live.checkpoint,
+        "live": result.registry.production or None,
+        "episodes": len(result.episodes),
+        "signals": [signal.to_json() for signal in result.watched],
+        "incidents": [str(path) for path in result.incidents],
+        "rolled_back": result.rolled_back.digest if result.rolled_back else None,
         "page": str(page),
-        "exit_code": ROLLED_BACK if looked.rolled_back else 0,
+        "exit_code": ROLLED_BACK if result.rolled_back else 0,
     }
 
 
@@ -76,17 +76,17 @@ def _scales(checkpoint: Path, console: Console) -> TrainingScales | None:
     return scales_of(checkpoint)
 
 
-def _print(console: Console, looked: MonitorResult, page: Path) -> None:
+def _print(console: Console, result: MonitorResult, page: Path) -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_row("live", f"{looked.live.checkpoint[:12]} since {looked.live.since}")
-    for signal in looked.watched:
+    table.add_row("live", f"{result.live.checkpoint[:12]} since {result.live.since}")
+    for signal in result.watched:
         close = f"{100 * signal.closeness[-1]:.0f} % of the way to an alarm" if len(signal.closeness) else ""
         close = "" if signal.alarm else close
         table.add_row("[red]alarm[/]" if signal.alarm else signal.name, signal.sentence, close)
-    for path in looked.incidents:
+    for path in result.incidents:
         table.add_row("incident", str(path))
-    if looked.rolled_back:
-        now = looked.registry.production
+    if result.rolled_back:
+        now = result.registry.production
         table.add_row("[red]rolled back[/]", f"{now[:12]} is live" if now else "nothing is live now")
     table.add_row("page", str(page))
     console.print(table)

@@ -37,28 +37,28 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     except ImportError:
         raise UsageError("a recording needs Rerun, which is not installed; run: pip install 'twinloop[view]'") from None
     from twinloop.dashboard.rerun.record import record
-    from twinloop.dashboard.rerun.stored_episode import read_viewed
+    from twinloop.dashboard.rerun.stored_episode import read_stored_episode
 
-    viewed = read_viewed(dataset, episode_index=args.episode, attempt=args.attempt)
-    out = args.out or Path(f"{dataset.path.resolve().name}-episode{viewed.episode_index}.rrd")
-    recorded = record(viewed, out)
+    episode = read_stored_episode(dataset, episode_index=args.episode, attempt=args.attempt)
+    out = args.out or Path(f"{dataset.path.resolve().name}-episode{episode.episode_index}.rrd")
+    recorded = record(episode, out)
     console.print(
-        f"{out}: episode {viewed.episode_index} (attempt {viewed.attempt}, {viewed.columns['verdict']}), "
-        f"{viewed.length} frames, {len(recorded.entities)} entities, {recorded.size / 1e6:.1f} MB"
+        f"{out}: episode {episode.episode_index} (attempt {episode.attempt}, {episode.columns['verdict']}), "
+        f"{episode.length} frames, {len(recorded.entities)} entities, {recorded.size / 1e6:.1f} MB"
     )
-    if viewed.note:
-        console.print(f"without the 3-D twin: {viewed.note}")
+    if episode.note:
+        console.print(f"without the 3-D twin: {episode.note}")
     if args.open:
         subprocess.Popen([sys.executable, "-m", "rerun", str(out)], start_new_session=True)
     else:
         console.print(f"open it: rerun {out}")
     return {
         "path": str(out),
-        "episode": viewed.episode_index,
-        "attempt": viewed.attempt,
-        "verdict": viewed.columns["verdict"],
-        "frames": viewed.length,
+        "episode": episode.episode_index,
+        "attempt": episode.attempt,
+        "verdict": episode.columns["verdict"],
+        "frames": episode.length,
         "bytes": recorded.size,
         "entities": list(recorded.entities),
-        "note": viewed.note,
+        "note": episode.note,
     }

@@ -56,7 +56,7 @@ def overlaid_outlines(film: np.ndarray, twin: np.ndarray, mask: np.ndarray) -> n
 
 
 def write_backgrounds(twin: FilmTwin, folder: Path) -> list[Path]:
-    """Write the scene without what moves as one picture for each film, for `background` of a camera."""
+    """Write one background image per film, without the moving parts, for `background` of a camera."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for number_of_film, median in enumerate(twin.medians):

@@ -51,7 +51,7 @@ def render_page(
         title: of the browser window. heading, lead: the first lines of the page. pill: a status beside the heading.
         tiles: (value, meaning) of the most important numbers.
         note, findings: a sentence and a list at the top.
-        media: what is embedded in the page besides charts.
+        media: kinds of content that the page embeds besides charts.
         interactive: charts can be zoomed and moved. The page carries the Vega runtime and is 0.9 MB larger.
         body: the sections, if `render_body` has rendered them already.
     """

@@ -1,4 +1,4 @@
-"""The page of a quality check: one strip an episode, what is wrong with it, and where."""
+"""The page of a quality check: one strip per episode, with its findings and their rows."""
 
 from collections import Counter
 from collections.abc import Sequence

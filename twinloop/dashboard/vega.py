@@ -112,7 +112,7 @@ _VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
 def _slim(drawing: str, description: str, *, standalone: bool) -> str:
-    """Drop what a page does not need, round coordinates to a tenth of a pixel and turn labels into tooltips."""
+    """Drop unused markup, round coordinates to a tenth of a pixel and turn labels into tooltips."""
     size = _VIEW_BOX.search(drawing)
     if size is None:
         raise ValueError("vl-convert wrote an SVG without a viewBox")

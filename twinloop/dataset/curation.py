@@ -1,4 +1,4 @@
-"""Curation: scores of a dataset's episodes and frames, in a table beside the dataset, which stays as it is."""
+"""Curation: scores of a dataset's episodes and frames, in a table beside the dataset, which is not changed."""
 
 import hashlib
 import json

@@ -42,11 +42,11 @@ def generate_mobile(
 ) -> str:
     """Write episodes into `out`, or continue an interrupted run there. Return the dataset's digest.
 
-    Failed episodes are stored too, because rewards tell them apart. Episodes that cannot succeed, e.g. in a room
+    Failed episodes are stored too, because their rewards differ. Episodes that cannot succeed, e.g. in a room
     without a free path, are not simulated: they are rejected with the reason as verdict.
 
     Args:
-        actor: makes what moves the robot; the scripted expert by default.
+        actor: makes the actor that moves the robot; the scripted expert by default.
         on_shard: called with (episodes so far, episodes).
     """
     robot = mobile_embodiment(config, width=SHARD_EPISODES, seed=config.rollout.seed)

@@ -55,7 +55,7 @@ class WorthReport:
         variation: coefficient of variation of accepted episodes over cells of pairs of columns; None without draws.
         thin: cells with too few accepted episodes, the emptiest first.
         instructions: instruction -> (accepted, attempts).
-        novelty: distances between accepted episodes; None if it was not asked for.
+        novelty: distances between accepted episodes; None if it was not requested.
         attempts: (accepted,) attempt numbers, for the indices in `novelty`.
     """
 
@@ -115,7 +115,7 @@ def drawn_episodes(paths: Sequence[Path]) -> DrawnEpisodes:
 
 
 def _unfilled(config: RunConfig, first: RunConfig) -> RunConfig:
-    """The config without what a fill changes: regions, and the shares of the same tasks."""
+    """The config without the keys that a fill changes: regions, and the shares of the same tasks."""
     scene = config.scene
     if set(scene.tasks) == set(first.scene.tasks):
         scene = replace(scene, tasks=first.scene.tasks)
@@ -128,7 +128,7 @@ def filled_config(paths: Sequence[Path], *, episodes: int) -> RunConfig:
     For a run with several tasks the shares of the tasks change; for one task, thin regions are drawn more often.
 
     Raises:
-        UsageError: too few accepted episodes to tell what is thin, or nothing is thin.
+        UsageError: too few accepted episodes to find thin regions, or no region is thin.
     """
     drawn = drawn_episodes(paths)
     count = int(drawn.accepted.sum())
@@ -154,9 +154,9 @@ def _shares(drawn: DrawnEpisodes, episodes: int) -> dict[str, float]:
     rates, lacks = {}, {}
     after = int(drawn.accepted.sum()) + episodes * float(drawn.accepted.mean())
     for name, share in wanted.items():
-        mine = drawn.task_names == name
-        accepted = int(drawn.accepted[mine].sum())
-        rates[name] = max((accepted + 1) / (int(mine.sum()) + 2), MIN_RATE)
+        of_task = drawn.task_names == name
+        accepted = int(drawn.accepted[of_task].sum())
+        rates[name] = max((accepted + 1) / (int(of_task.sum()) + 2), MIN_RATE)
         lacks[name] = max(after * share / total - accepted, 0.0) / rates[name]
     needed = sum(lacks.values()) or 1.0
     # A task that lacks nothing keeps a small share, because a config has no tasks with a share of 0.

@@ -227,26 +227,32 @@ def _session(
 ) -> CollectResult:
     rows = _rows(runlog, job.config, wanted)
     rows_of_episode = {number: [row for row in rows if row["scene"] % STRIDE == number] for number in wanted}
-    won = {number for number, tries in rows_of_episode.items() if any(row["outcome"] == "success" for row in tries)}
-    settled = {number for number, tries in rows_of_episode.items() if number in won or len(tries) >= job.config.tries}
+    succeeded = {
+        number for number, tries in rows_of_episode.items() if any(row["outcome"] == "success" for row in tries)
+    }
+    settled = {
+        number for number, tries in rows_of_episode.items() if number in succeeded or len(tries) >= job.config.tries
+    }
     aborted, fresh, stopped = sum(row["outcome"] == "aborted" for row in rows), 0, ""
     items = [(number, len(rows_of_episode[number])) for number in wanted if number not in settled]
-    on_progress(SessionProgress(len(settled), len(wanted), len(won), aborted))
+    on_progress(SessionProgress(len(settled), len(wanted), len(succeeded), aborted))
     for (episode, _), logs in run_local(run_demonstrations, job, items, workers=workers) if items else ():
         for log in logs:
             runlog.add(log)
             fresh += 1
             aborted += log.outcome == "aborted"
             stopped = log.outcome_detail if log.failure in (*AGAIN, "e_stop") else stopped
-            won |= {episode} if log.outcome == "success" else set()
+            succeeded |= {episode} if log.outcome == "success" else set()
         if logs and logs[-1].failure not in AGAIN:
             settled.add(episode)
-        on_progress(SessionProgress(len(settled), len(wanted), len(won), aborted, logs[-1] if logs else None))
+        on_progress(SessionProgress(len(settled), len(wanted), len(succeeded), aborted, logs[-1] if logs else None))
     digest = runlog.finish()
     rows = _rows(runlog, job.config, wanted)
     counted = tally(rows) if rows else None
     done = len(settled) == len(wanted)
-    return CollectResult(runlog.path, digest, robot, counted, len(wanted), len(won), fresh, "" if done else stopped)
+    return CollectResult(
+        runlog.path, digest, robot, counted, len(wanted), len(succeeded), fresh, "" if done else stopped
+    )
 
 
 def _rows(runlog: Runlog, config: CollectConfig, wanted: range) -> list[dict]:

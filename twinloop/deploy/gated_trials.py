@@ -75,7 +75,7 @@ def gated_trials(
     people: People,
     *,
     round_number: int,
-    say: Callable[[str], None],
+    on_activity: Callable[[str], None],
 ) -> TrialsResult:
     """Bring a policy as far as the gate lets it, and return its success on the robot.
 
@@ -85,7 +85,7 @@ def gated_trials(
     Raises:
         WaitingError: a person must be ready, or must approve.
     """
-    say("applying the rules of the gate")
+    on_activity("applying the rules of the gate")
     validated = promote(_promotion(policy, evaluations, config, to="validated"))
     if validated.reached == "candidate":
         return TrialsResult("candidate", _reasons(validated), None, Rate(0, 0))
@@ -93,7 +93,7 @@ def gated_trials(
     logs: list[Path] = []
     maker = runlog_maker(
         config.robot, attended=terminal(), show=_quiet, progress_of=lambda *_: None, task=config.task,
-        on_plan=lambda text: say(f"canary on {config.name}: {text}"),
+        on_plan=lambda text: on_activity(f"canary on {config.name}: {text}"),
     )  # fmt: skip
 
     def noting(case: Case, out: Path) -> Path | None:
@@ -105,7 +105,7 @@ def gated_trials(
     done = promote(_promotion(policy, evaluations, config, to="production"), Makers(runlog=noting))
     _wait_for_approval(done, config, people)
     if done.reached == "production":
-        say(f"running on {config.name}")
+        on_activity(f"running on {config.name}")
         deploy_trials(RegistryEntry(config.registry, "production"), runlog, config)
         return TrialsResult("production", (), runlog, success_in(runlog, done.digest))
     log = logs[-1] if logs else None

@@ -1,4 +1,4 @@
-"""Curriculum: changes what later episodes draw by how earlier ones ended."""
+"""Curriculum: changes the draws of later episodes depending on the outcomes of earlier ones."""
 
 from typing import Protocol
 

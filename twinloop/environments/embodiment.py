@@ -55,11 +55,11 @@ class Embodiment(ABC):
     Attributes:
         kind: selects terms of the table: `arm`, `legs`, `wheels`.
         robot: name of the robot model, for the checkpoint's card.
-        instruction: what the robot does, in words.
+        instruction: the task in words.
         width: number of simulations.
         rate_hz: control rate.
         longest_ticks: control periods of the longest episode.
-        features: what its sensors give, as datasets record it.
+        features: its sensor features, as in datasets.
         action: the feature of its commands.
         scale: how actions become commands.
         defaults: terms that an empty config has.

@@ -1,4 +1,4 @@
-"""MobileEmbodiment: what environments of legged robots and of robots on wheels share."""
+"""MobileEmbodiment: the common part of environments of legged robots and of robots on wheels."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -71,5 +71,5 @@ class MobileEmbodiment(Embodiment):
     def checks(self) -> dict[str, np.ndarray]: ...
 
     def impossible(self) -> np.ndarray:
-        """(width,) name of the reason why an episode cannot succeed whatever the robot does; "" where it can."""
+        """(width,) name of the reason why an episode cannot succeed with any actions; "" if it can."""
         return np.full(self.width, "", object)

@@ -10,7 +10,7 @@ from twinloop.observe.recording import Feature
 
 
 class ObservationGroups:
-    """What the policy and the critic see.
+    """The observations of policy and critic.
 
     The policy sees features that the robot's sensors give, as datasets record them. The critic sees the same and the
     privileged features and terms, which exist in simulation only.

@@ -14,7 +14,7 @@ TermKind = Literal["observation", "reward", "termination", "curriculum"]
 
 @dataclass(frozen=True)
 class StepState:
-    """What a term reads, one row per environment, after a control period.
+    """The input of a term, one row per environment, after a control period.
 
     Attributes:
         robot: the embodiment, with the state of the simulation. Its type depends on `Term.robots`.
@@ -35,10 +35,10 @@ class Term:
     """One row of the table of terms.
 
     Attributes:
-        name: what a config writes.
-        kind: what the values are used for.
+        name: name in a config.
+        kind: use of the values.
         unit: unit of the values; "1" for a number without one.
-        help: what it computes, in words.
+        help: description of the value.
         function: StepState -> (n,) numbers of a reward, (n,) bool of a termination, (n, k) numbers of an observation.
             A curriculum: (levels (k,), success (k,), step) -> (k,) new levels, for k episodes that have ended.
         robots: kinds of embodiments that have it; () for all.

@@ -39,7 +39,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     Attributes:
         robot: the embodiment.
-        groups: features and element names of what policy and critic see.
+        groups: features and element names of the observations of policy and critic.
         reward_weights: reward term -> weight.
         episode: (n,) index of the running episode of each environment.
         tick: (n,) control periods since it began.

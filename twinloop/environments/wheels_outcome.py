@@ -49,7 +49,7 @@ class WheelsOutcome:
         moved = place - self._place[part]
         self.driven_m[part] += np.hypot(moved[:, 0], moved[:, 1])
         self._place[part] = place
-        # Beside an obstacle there may be no route; the way is then as long as it was.
+        # Beside an obstacle there may be no route; the last way length is kept then.
         way = np.where(np.isfinite(way_m[part]), way_m[part], self.way_m[part])
         self.gain_m[part], self.way_m[part] = self.way_m[part] - way, way
         self.closest_m[part] = np.minimum(self.closest_m[part], self.gap_m[part])

@@ -12,13 +12,13 @@ from multiprocessing.connection import Connection
 from twinloop.fleet.reports import reports
 
 
-def main(module: str, talk: int, alive: int) -> None:
+def main(module: str, messages: int, alive: int) -> None:
     # The driver handles Ctrl-C. It started this process with the signal blocked; processes started from here must not
     # inherit that.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     threading.Thread(target=_end_with_driver, args=(alive,), daemon=True).start()
-    connection = Connection(talk)
+    connection = Connection(messages)
     functions = import_module(module)
     if hasattr(functions, "warm_up"):
         functions.warm_up()

@@ -90,11 +90,11 @@ class Comparison:
 def compare(ours: Evaluation, theirs: Evaluation) -> Comparison:
     """Compare two evaluations on their common attempts, which must have the same draws."""
     for key in ("config_digest", "seed"):
-        mine, other = getattr(ours.subject, key), getattr(theirs.subject, key)
-        if mine != other:
+        our_value, their_value = getattr(ours.subject, key), getattr(theirs.subject, key)
+        if our_value != their_value:
             raise UsageError(
                 f"{ours.subject.checkpoint} and {theirs.subject.checkpoint} were not evaluated on the same draws: "
-                f"{key} is {_short(mine)} in one and {_short(other)} in the other; evaluate both with the "
+                f"{key} is {_short(our_value)} in one and {_short(their_value)} in the other; evaluate both with the "
                 "same config and seed"
             )
     engines = [_engine(evaluation.subject) for evaluation in (ours, theirs)]
@@ -106,16 +106,16 @@ def compare(ours: Evaluation, theirs: Evaluation) -> Comparison:
     _, ours_rows, theirs_rows = np.intersect1d(ours.outcomes.attempt, theirs.outcomes.attempt, return_indices=True)
     if not len(ours_rows):
         raise UsageError("the two evaluations have no attempt in common; evaluate both with the same --episodes")
-    mine, other = ours.outcomes.take(ours_rows), theirs.outcomes.take(theirs_rows)
-    won, lost = mine.success, other.success
-    saved = (other.completion_s - mine.completion_s)[won & lost]
+    our_outcomes, their_outcomes = ours.outcomes.take(ours_rows), theirs.outcomes.take(theirs_rows)
+    our_success, their_success = our_outcomes.success, their_outcomes.success
+    saved = (their_outcomes.completion_s - our_outcomes.completion_s)[our_success & their_success]
     return Comparison(
         ours=ours.subject,
         theirs=theirs.subject,
-        both=int((won & lost).sum()),
-        only_ours=int((won & ~lost).sum()),
-        only_theirs=int((~won & lost).sum()),
-        neither=int((~won & ~lost).sum()),
+        both=int((our_success & their_success).sum()),
+        only_ours=int((our_success & ~their_success).sum()),
+        only_theirs=int((~our_success & their_success).sum()),
+        neither=int((~our_success & ~their_success).sum()),
         faster_s=float(np.median(saved)) if len(saved) else float("nan"),
     )
 

@@ -32,7 +32,7 @@ class KnownRegistry:
 
 
 def refuse_copy(registry: Registry) -> None:
-    """Compare a registry with what is remembered of it, then remember its present state.
+    """Compare a registry with its last known state, then store the present state.
 
     Raises:
         RegistryError: it is a copy, or it lacks records that were seen before.

@@ -208,7 +208,7 @@ class Writer:
         keys = trusted_keys(read_ledger(self.path).require().records)
         first_key = record.kind == KEY and not keys
         if self._signer is not None and (first_key or self._signer.id in keys):
-            # The name of a key is the name of its owner, so nobody signs in the name of somebody else.
+            # The name of a key is the name of its owner, so a record cannot be signed in the name of another person.
             name = str(record.details["name"]) if first_key else keys[self._signer.id].name
             record = replace(record, actor=name)
             record = replace(record, signature=self._signer.sign(record))
@@ -239,7 +239,7 @@ class Writer:
         leaving = registry.live_on(robot) if robot else registry.production
         if not leaving:
             raise RegistryError(f"{self.path}: nothing is live, so there is nothing to roll back")
-        # A robot that is alone with a policy goes back to what the fleet has.
+        # A robot with a policy of its own returns to the policy of the fleet.
         target = to or (registry.production if robot and leaving != registry.production else registry.state.previous)
         been = {record.checkpoint for record in registry.state.history if record.verdict == LIVE}
         if not target or target not in been or target == leaving:

@@ -143,8 +143,8 @@ def _of_kind(
     repeats: dict[int, Repeat] = {}
     laid_out: list[tuple[int, Draws]] = []
     for row, trial in zip(rows, given, strict=True):
-        mine = _taken(draws, [row])
-        laid = _laid_out(twin, trial, mine)
+        own_draws = _taken(draws, [row])
+        laid = _laid_out(twin, trial, own_draws)
         if isinstance(laid, Draws):
             laid_out.append((row, laid))
         else:

@@ -175,11 +175,11 @@ def combined(repeats: Repeats, real: RealEpisodes, evaluations: Sequence[Evaluat
     names = trial_names(real)
     if len(set(names)) < len(names):
         return "some trials were recorded at the same time in the same scene, so they cannot be distinguished"
-    mine = [known.get(name) for name in names]
-    done = [repeat for repeat in mine if repeat is not None and repeat.success is not None]
-    if len(done) < len(mine):
-        why = next((f": {repeat.why}" for repeat in mine if repeat is not None and repeat.success is None), "")
-        return f"{len(mine) - len(done)} of {len(mine)} trials were not repeated in {repeats.config}{why}"
+    repeated = [known.get(name) for name in names]
+    done = [repeat for repeat in repeated if repeat is not None and repeat.success is not None]
+    if len(done) < len(repeated):
+        why = next((f": {repeat.why}" for repeat in repeated if repeat is not None and repeat.success is None), "")
+        return f"{len(repeated) - len(done)} of {len(repeated)} trials were not repeated in {repeats.config}{why}"
     same = [evidence for evidence in evaluations if evidence.twin == repeats.twin]
     groups = by_twin(evidence for evidence in same if evidence.evaluation.subject.ensemble == repeats.ensemble)
     if not groups:

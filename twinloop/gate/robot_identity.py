@@ -14,7 +14,7 @@ class RobotIdentity:
         model: the robot model, as datasets and checkpoints name it.
         serial, firmware: as the robot reports them; "" if it does not.
         fingerprint: digest of the whole description: model, serial, firmware, joints, features, rate and limits.
-        simulated: a twin or a rehearsal cell, which can harm nobody.
+        simulated: a twin or a rehearsal cell.
     """
 
     id: str
@@ -33,7 +33,7 @@ class RobotIdentity:
         return cls(**texts, simulated=values["simulated"] is True)
 
     def difference(self, other: "RobotIdentity") -> str:
-        """Say what `other` reports differently; "" if it is the same robot, unchanged."""
+        """Describe the differences of `other`; "" if it is the same robot, unchanged."""
         for what, ours, theirs in (
             ("the id", self.id, other.id),
             ("the model", self.model, other.model),

@@ -178,13 +178,13 @@ def _limits(
 
 def _judge(registry: Registry, rollout: Rollout, episodes: RealEpisodes, rules: RulesConfig) -> WaveResult:
     wave = rollout.waves[rollout.wave]
-    mine = (
+    of_wave = (
         (episodes.checkpoint == rollout.checkpoint) & np.isin(episodes.robot_id, wave)
         & (episodes.registry == registry.id) & (episodes.stage == "canary") & ~episodes.interrupted
     )  # fmt: skip
     # Trials of an earlier roll-out of the same policy do not count again.
     opened = registry.record(rollout.opened)
-    trials = episodes.take(mine & (episodes.recorded_at > opened.moment.isoformat(timespec="microseconds")))
+    trials = episodes.take(of_wave & (episodes.recorded_at > opened.moment.isoformat(timespec="microseconds")))
     reasons = _stopping(registry, rollout, trials, rules)
     if reasons:
         return WaveResult("stopped", rollout.wave, trials.success, reasons)

@@ -83,7 +83,7 @@ class MixPoint:
 
     @property
     def as_good(self) -> bool:
-        """True if the data do not tell this share from the best one."""
+        """True if this share is not significantly worse than the best one."""
         return self.worse_low <= 0
 
 
@@ -192,7 +192,7 @@ def episode_losses(checkpoint: Checkpoint, part: Demonstrations, *, seed: int) -
 
 
 class _AsOnRobot:
-    """A runtime that is told that it acts on a robot. The twin of the target cell stands for the robot."""
+    """A runtime with the input `real` set. The twin of the target cell stands for the robot."""
 
     def __init__(self, runtime: PolicyRuntime):
         self._runtime = runtime

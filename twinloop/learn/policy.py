@@ -21,7 +21,7 @@ from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
 
 DEPTH_M = (0.05, 5.0)
-"""Depths that are told apart, on a logarithmic scale from 0 to 1. A pixel without depth is 0."""
+"""Range of depths, on a logarithmic scale from 0 to 1. A pixel without depth is 0."""
 
 NO_DEPTH_M = 0.011
 """Stored depth of a pixel without a value, and a little more."""

@@ -58,7 +58,7 @@ def value_datasets(
 def _demonstrated(path: Path, inputs: tuple[str, ...], rate_hz: float, policy: str) -> Demonstrations:
     """The accepted episodes of a target, without those in which the policy itself acted.
 
-    A policy has almost no loss on its own actions, so their gradient says nothing.
+    A policy has almost no loss on its own actions, so their gradient has no information.
     """
     demonstrations = load_demonstrations(path, inputs, rate_hz=rate_hz)
     attempts = Dataset.open(path).attempts()

@@ -168,7 +168,7 @@ class SlotErrors:
             self._age[slot] = age
 
     def offset(self, channel: str, slots: np.ndarray, tick: np.ndarray) -> np.ndarray:
-        """(slots, elements) what is added to the readings of a channel."""
+        """(slots, elements) offset that is added to the readings of a channel."""
         return self._offsets[channel][slots, tick]
 
     def read(self, channel: str, values: np.ndarray, slots: np.ndarray, tick: np.ndarray) -> np.ndarray:
@@ -186,7 +186,7 @@ class SlotErrors:
         return np.where(step > 0, np.round(values / np.maximum(step, 1e-9)) * step, values)
 
     def delayed(self, true: np.ndarray, slots: np.ndarray, tick: np.ndarray) -> np.ndarray:
-        """(slots, elements) what sensors saw as long ago as the delays of the episodes say."""
+        """(slots, elements) sensor values delayed by the delays of the episodes."""
         if self._age is None:
             return true
         if self._past is None:

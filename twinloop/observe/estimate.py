@@ -110,11 +110,11 @@ class StateEstimator:
         for number, (column, tracker) in enumerate(zip(self._columns, self._tracking, strict=True)):
             seen_pose = scene[:, column : column + 7]
             by_arm = self.holds & (self._in_hand == number)
-            mine, arm = by_arm.any(axis=1), by_arm.argmax(axis=1)
-            tracker.lie(seen_pose, ~mine)
-            if mine.any():
+            in_hand, arm = by_arm.any(axis=1), by_arm.argmax(axis=1)
+            tracker.update_resting(seen_pose, ~in_hand)
+            if in_hand.any():
                 # A thing in two hands moves with the first of them.
-                tracker.carry(seen_pose, mine, hand=arm, tool_m=tool_m[every, arm],
+                tracker.update_held(seen_pose, in_hand, hand=arm, tool_m=tool_m[every, arm],
                               measured_m=measured_m[every, arm], still=still[every, arm])  # fmt: skip
             self.environment[:, column : column + 7] = tracker.pose
         lay = np.stack([tracker.lay_m for tracker in self._tracking])
@@ -189,7 +189,7 @@ def things_in_estimate(estimate: Feature) -> tuple[int, ...]:
 
 
 def tracked_columns(environment: tuple[str, ...]) -> tuple[int, ...]:
-    """First column of each entity that a tracker follows: all but the fixtures that tasks know."""
+    """First column of each entity that a tracker follows: all except fixtures whose pose the task knows."""
     fixed = {fixture.name for task in tasks().values() for fixture in task.fixtures}
     columns = []
     for column, name in enumerate(environment):

@@ -70,7 +70,7 @@ class ShadowTarget:
 
 
 def set_sampling(gl: Any, small: int, large: int, beyond: int) -> None:
-    """Filters for smaller and larger images, and what is beyond the edge, of the bound texture array."""
+    """Set the filters for smaller and larger images, and the wrapping, of the bound texture array."""
     array = gl.GL_TEXTURE_2D_ARRAY
     gl.glTexParameteri(array, gl.GL_TEXTURE_MIN_FILTER, small)
     gl.glTexParameteri(array, gl.GL_TEXTURE_MAG_FILTER, large)

@@ -1,4 +1,4 @@
-"""Shaders of the renderer, and the layout of what they read.
+"""Shaders of the renderer, and the layout of their inputs.
 
 Light is computed at vertices: the brightest light, which casts the shadow, apart from the others. Pixels multiply it
 with the texture and add the shadow. All frames of a batch are layers of one image, and one draw call draws a shape in

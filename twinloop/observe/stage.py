@@ -39,7 +39,7 @@ SURFACES: dict[str, tuple[int, tuple[float, float, float], float, bool]] = {
 
 @dataclass(frozen=True)
 class Stage:
-    """The compiled stage, with indices of what a draw changes.
+    """The compiled stage, with indices of the parts that a draw changes.
 
     Attributes:
         geoms, thing_materials: geoms and material of each thing of the twin.

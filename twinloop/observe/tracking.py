@@ -41,7 +41,7 @@ class ObjectTracker:
         self._seen[ids] = 0
         self._held[ids] = False
 
-    def lie(self, readings: np.ndarray, where: np.ndarray) -> None:
+    def update_resting(self, readings: np.ndarray, where: np.ndarray) -> None:
         """Update objects that are not held.
 
         Args:
@@ -70,7 +70,7 @@ class ObjectTracker:
         self._late = np.where(where[:, None], late, self._late)
         self._scatter_m2 = np.where(where, scatter, self._scatter_m2)
 
-    def carry(
+    def update_held(
         self,
         readings: np.ndarray,
         where: np.ndarray,

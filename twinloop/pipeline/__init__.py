@@ -1,1 +1,1 @@
-"""The order of the stages: generate, explain, diagnose, loop. Only this room knows it."""
+"""The order of the stages: generate, explain, diagnose, loop. Only this package defines it."""

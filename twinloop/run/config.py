@@ -213,7 +213,7 @@ class RunConfig:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything that decides what an episode looks like, and of nothing else.
+        """SHA-256 of all settings that affect episodes, and of no others.
 
         Robot, task and object are in it by content, not by name or path. `UNDECISIVE` lists what is left out.
         """

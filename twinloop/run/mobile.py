@@ -90,7 +90,7 @@ class MobileConfig(RunConfig):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything that decides what an episode looks like, and of nothing else."""
+        """SHA-256 of all settings that affect episodes, and of no others."""
         content = self.resolved()
         content.pop("environment", None)
         for path in UNDECISIVE:

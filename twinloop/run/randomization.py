@@ -135,9 +135,9 @@ def _of_words(section: Section, parameter: Parameter, key: str, value: Any) -> C
 
 def _unit_hint(parameter: Parameter, least: float, most: float) -> str:
     low, high = parameter.plausible
-    for meant, factor in UNIT_MISTAKES.get(parameter.unit, ()):
+    for unit, factor in UNIT_MISTAKES.get(parameter.unit, ()):
         if low <= least * factor and most * factor <= high:
-            return f"; if these are {meant}, write [{least * factor:g}, {most * factor:g}]"
+            return f"; if these are {unit}, write [{least * factor:g}, {most * factor:g}]"
     return ""
 
 

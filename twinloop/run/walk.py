@@ -53,7 +53,7 @@ class WalkScene(MobileScene):
 
 @dataclass(frozen=True)
 class CommandConfig:
-    """Velocities that the robot is asked for. A new command is drawn in every interval."""
+    """Commanded velocities. A new command is drawn in every interval."""
 
     forward_m_s: tuple[float, float] = span(
         (-1.0, 1.0), low=-5, high=5, point=True, unit="m/s", help="range of forward speeds"

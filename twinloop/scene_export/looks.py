@@ -9,7 +9,7 @@ from twinloop.scene_export.spec.options import copy_record, record_fields
 
 
 def add_looks(spec: mujoco.MjSpec, model: mujoco.MjModel, looks: mujoco.MjModel) -> None:
-    """Add what `looks` has and `model` has not. Geoms that both have get the material and colour in `looks`.
+    """Add the parts of `looks` that `model` lacks. Geoms that both have get the material and colour in `looks`.
 
     Args:
         model: the model that `spec` was made from.

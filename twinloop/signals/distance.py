@@ -46,21 +46,21 @@ def distance(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], *, seed: 
     if len(edges) < 2:
         return Distance(0.0, (0.0, 0.0), 0.0, 0.0, (0.0, 0.0), 1.0, (quantiles[0], quantiles[1]))
     counts = np.array([np.histogram(values, edges)[0] for values in (*ours, *theirs)], np.float64)
-    mine = np.arange(len(counts)) < len(ours)
+    is_ours = np.arange(len(counts)) < len(ours)
     widths = np.diff(edges)
-    observed = _distances(counts[mine].sum(axis=0), counts[~mine].sum(axis=0), widths)
+    observed = _distances(counts[is_ours].sum(axis=0), counts[~is_ours].sum(axis=0), widths)
     rng = np.random.default_rng(seed)
     drawn, shuffled = np.empty((DRAWS, 2)), np.empty(DRAWS)
     for draw in range(DRAWS):
-        one, other = (rng.choice(np.flatnonzero(side), side.sum()) for side in (mine, ~mine))
+        one, other = (rng.choice(np.flatnonzero(side), side.sum()) for side in (is_ours, ~is_ours))
         drawn[draw] = _distances(counts[one].sum(axis=0), counts[other].sum(axis=0), widths)
-        mixed = rng.permutation(mine)
+        mixed = rng.permutation(is_ours)
         shuffled[draw] = _distances(counts[mixed].sum(axis=0), counts[~mixed].sum(axis=0), widths)[0]
     span = float(np.subtract(*np.quantile(both, (0.99, 0.01))))
     ends = np.quantile(drawn, (0.025, 0.975), axis=0)
     p_value = float((1 + (shuffled >= observed[0]).sum()) / (1 + DRAWS))
     # One episode does not show how episodes differ.
-    if mine.sum() < 2 or (~mine).sum() < 2:
+    if is_ours.sum() < 2 or (~is_ours).sum() < 2:
         p_value = float("nan")
     return Distance(
         wasserstein=observed[0], interval=(float(ends[0, 0]), float(ends[1, 0])), share=observed[0] / max(span, 1e-12),

@@ -1,4 +1,4 @@
-"""Clean recordings of an arm that nobody simulates: smooth commands, drives that follow, encoders with steps."""
+"""Synthetic clean recordings of an arm: smooth commands, drives that follow, encoders with steps."""
 
 import numpy as np
 
@@ -17,19 +17,19 @@ def clean_take(
     arm = np.stack([_reaches(rows, rng) * rng.uniform(0.5, 1.0) + offset for offset in (0.1, -0.9, 1.4, 0.6)], axis=1)
     action = np.concatenate([arm * size, _grip(rows, rng)[:, None]], axis=1)
     seen = np.stack([simulate(column, 0.03, 0.06, rate_hz=rate_hz) for column in action.T], axis=1)
-    seen[:, 4] = np.maximum(seen[:, 4], 0.03)  # what it holds stops it
+    seen[:, 4] = np.maximum(seen[:, 4], 0.03)  # stopped by a held object
     quantum = np.array([*[0.0015 * size] * 4, 0.0002])
     seen = np.round((seen + rng.normal(0, 0.4, seen.shape) * quantum) / quantum) * quantum
     time_s = np.arange(rows) / rate_hz + rng.normal(0, 0.01 / rate_hz, rows)
     units = (unit,) * 4 + ("m",)
     return RecordedEpisode(
-        attempt=attempt, label=f"take {attempt}", rate_hz=rate_hz, rows=rows, time_s=time_s,
+        attempt=attempt, label=f"recording {attempt}", rate_hz=rate_hz, rows=rows, time_s=time_s,
         signals={"action": action, "observation.state": seen},
         names={"action": JOINTS, "observation.state": JOINTS}, units={"action": units, "observation.state": units},
     )  # fmt: skip
 
 
-def clean_takes(count: int, *, seed: int, rate_hz: float = 50.0, unit: str = "rad") -> list[RecordedEpisode]:
+def clean_recordings(count: int, *, seed: int, rate_hz: float = 50.0, unit: str = "rad") -> list[RecordedEpisode]:
     return [clean_take(attempt, seed=seed, rate_hz=rate_hz, unit=unit) for attempt in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""Each fault is found under its own name; clean recordings are left alone."""
+"""Each fault is found under its own name; clean episodes are left alone."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 
 from tests.curate.quality.faults import FAULTS
 from tests.curate.quality.good_robots import KINDS, WORKING_SEEDS, Kind, draw_robot, freeze, record, recorded
-from tests.curate.quality.recordings import clean_takes
+from tests.curate.quality.recordings import clean_recordings
 from twinloop.curate.quality import CHECKS, DatasetStatistics, EpisodeStatistics, QualityConfig, judge
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
 
@@ -17,18 +17,18 @@ EPISODES = 12
 
 
 @pytest.fixture(scope="module", params=RATES, ids=lambda rate: f"{rate:g} Hz")
-def takes(request: pytest.FixtureRequest) -> list[RecordedEpisode]:
-    return clean_takes(EPISODES, seed=3, rate_hz=request.param)
+def episodes(request: pytest.FixtureRequest) -> list[RecordedEpisode]:
+    return clean_recordings(EPISODES, seed=3, rate_hz=request.param)
 
 
 @pytest.fixture(scope="module")
-def summaries(takes: list[RecordedEpisode]) -> list[EpisodeStatistics]:
-    return [EpisodeStatistics.of(take) for take in takes]
+def summaries(episodes: list[RecordedEpisode]) -> list[EpisodeStatistics]:
+    return [EpisodeStatistics.of(episode) for episode in episodes]
 
 
-def verdicts(takes: list[RecordedEpisode]) -> list[str]:
-    crowd = DatasetStatistics.of(map(EpisodeStatistics.of, takes))
-    return [judge(take, crowd, CONFIG).verdict for take in takes]
+def verdicts(episodes: list[RecordedEpisode]) -> list[str]:
+    statistics = DatasetStatistics.of(map(EpisodeStatistics.of, episodes))
+    return [judge(episode, statistics, CONFIG).verdict for episode in episodes]
 
 
 def verdict_among(summaries: list[EpisodeStatistics], faulty: RecordedEpisode) -> str:
@@ -39,33 +39,35 @@ def verdict_among(summaries: list[EpisodeStatistics], faulty: RecordedEpisode) -
 @pytest.mark.parametrize("unit", ["rad", "deg"])
 @pytest.mark.parametrize("rate_hz", [25.0, 50.0, 200.0])
 def test_clean_recordings_are_left_alone(rate_hz: float, unit: str):
-    takes = clean_takes(20, seed=11, rate_hz=rate_hz, unit=unit)
-    assert verdicts(takes) == [""] * len(takes)
+    episodes = clean_recordings(20, seed=11, rate_hz=rate_hz, unit=unit)
+    assert verdicts(episodes) == [""] * len(episodes)
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_found_under_its_name(takes: list[RecordedEpisode], summaries: list[EpisodeStatistics], name: str):
+def test_a_fault_is_found_under_its_name(
+    episodes: list[RecordedEpisode], summaries: list[EpisodeStatistics], name: str
+):
     check, fault = FAULTS[name]
-    broken = [fault(take, np.random.default_rng([7, take.attempt])) for take in takes]
+    broken = [fault(episode, np.random.default_rng([7, episode.attempt])) for episode in episodes]
     judged = [verdict_among(summaries, summary) for summary in broken if summary is not None]
     assert len(judged) >= EPISODES / 2
     assert judged.count(check) >= 0.95 * len(judged), judged
 
 
-def test_a_copy_of_an_episode_is_told_from_the_first(takes: list[RecordedEpisode]):
-    again = replace(takes[0], attempt=len(takes))
-    crowd = DatasetStatistics.of(map(EpisodeStatistics.of, [*takes, again]))
-    assert judge(takes[0], crowd, CONFIG).verdict == ""
-    judged = judge(again, crowd, CONFIG)
+def test_a_copy_of_an_episode_is_distinguished_from_the_original(episodes: list[RecordedEpisode]):
+    again = replace(episodes[0], attempt=len(episodes))
+    statistics = DatasetStatistics.of(map(EpisodeStatistics.of, [*episodes, again]))
+    assert judge(episodes[0], statistics, CONFIG).verdict == ""
+    judged = judge(again, statistics, CONFIG)
     assert judged.verdict == "duplicate"
     assert "attempt 0" in judged.findings[0].message
 
 
-def test_a_finding_says_where_and_how_much(takes: list[RecordedEpisode]):
-    state = takes[2].signals["observation.state"].copy()
+def test_a_finding_has_channel_rows_and_size(episodes: list[RecordedEpisode]):
+    state = episodes[2].signals["observation.state"].copy()
     state[40, 1] += 5
-    broken = replace(takes[2], signals={**takes[2].signals, "observation.state": state})
-    (judged,) = judge(broken, DatasetStatistics.of(map(EpisodeStatistics.of, takes)), CONFIG).errors
+    broken = replace(episodes[2], signals={**episodes[2].signals, "observation.state": state})
+    (judged,) = judge(broken, DatasetStatistics.of(map(EpisodeStatistics.of, episodes)), CONFIG).errors
     assert (judged.check, judged.channel, judged.first, judged.last) == (
         "value_spike",
         "observation.state/shoulder",
@@ -77,10 +79,10 @@ def test_a_finding_says_where_and_how_much(takes: list[RecordedEpisode]):
 
 
 def test_a_gripper_that_holds_something_is_not_frozen():
-    (take,) = clean_takes(1, seed=0)
-    held = take.signals["observation.state"][:, 4]
-    assert (np.diff(held) == 0).sum() > 50, "the take should have a still gripper in it"
-    assert verdicts([take]) == [""]
+    (episode,) = clean_recordings(1, seed=0)
+    held = episode.signals["observation.state"][:, 4]
+    assert (np.diff(held) == 0).sum() > 50, "the episode should have a still gripper in it"
+    assert verdicts([episode]) == [""]
 
 
 def test_names_of_checks_are_verdicts_of_their_own():
@@ -127,21 +129,23 @@ def test_a_freeze_is_found_among_resting_joints(kind: Kind, whole_state: bool):
     assert np.mean(judged) >= 0.7
 
 
-def test_a_finger_that_never_moves_is_not_frozen(takes: list[RecordedEpisode]):
+def test_a_finger_that_never_moves_is_not_frozen(episodes: list[RecordedEpisode]):
     """Neither one whose command drives nothing, nor one that flickers by one encoder step in other episodes."""
     still = []
-    for take in takes:
-        signals = {name: values.copy() for name, values in take.signals.items()}
+    for episode in episodes:
+        signals = {name: values.copy() for name, values in episode.signals.items()}
         signals["observation.state"][:, 3] = 0.5
-        if take.attempt:
-            signals["observation.state"][take.rows // 2, 3] += 0.0015
-        still.append(replace(take, signals=signals))
+        if episode.attempt:
+            signals["observation.state"][episode.rows // 2, 3] += 0.0015
+        still.append(replace(episode, signals=signals))
     statistics = statistics_of(still)
     assert [judge(episode, statistics, CONFIG).verdict for episode in still] == [""] * len(still)
 
 
-def test_a_wrapped_angle_does_not_hide_an_action_copy(takes: list[RecordedEpisode], summaries: list[EpisodeStatistics]):
-    wrapped = FAULTS["wrapped angle"][1](takes[1], np.random.default_rng(3))
+def test_a_wrapped_angle_does_not_hide_an_action_copy(
+    episodes: list[RecordedEpisode], summaries: list[EpisodeStatistics]
+):
+    wrapped = FAULTS["wrapped angle"][1](episodes[1], np.random.default_rng(3))
     assert wrapped is not None
     state = wrapped.signals["observation.state"]
     broken = replace(wrapped, signals={**wrapped.signals, "action": state.copy()})
@@ -150,40 +154,42 @@ def test_a_wrapped_angle_does_not_hide_an_action_copy(takes: list[RecordedEpisod
     assert {"angle_wrap", "action_copy"} <= {finding.check for finding in quality.errors}
 
 
-def test_a_step_by_six_in_a_channel_without_a_unit_is_no_wrapped_angle(takes: list[RecordedEpisode]):
+def test_a_step_by_six_in_a_channel_without_a_unit_is_no_wrapped_angle(episodes: list[RecordedEpisode]):
     """Percent of a gripper: it moves by 2 pi in a row now and then, and stays within no turn."""
-    ramp = np.clip(np.arange(takes[0].rows) * 6.3 - 200, 0, 100)
-    signals = {name: values.copy() for name, values in takes[0].signals.items()}
+    ramp = np.clip(np.arange(episodes[0].rows) * 6.3 - 200, 0, 100)
+    signals = {name: values.copy() for name, values in episodes[0].signals.items()}
     signals["action"][:, 4] = ramp
     units = dict.fromkeys(signals, ("",) * 5)
-    episode = replace(takes[0], signals=signals, units=units)
+    episode = replace(episodes[0], signals=signals, units=units)
     quality = judge(episode, statistics_of([episode]), CONFIG)
     assert "angle_wrap" not in {finding.check for finding in quality.findings}
 
 
-def with_velocity(take: RecordedEpisode, factor: float) -> RecordedEpisode:
+def with_velocity(episode: RecordedEpisode, factor: float) -> RecordedEpisode:
     """The episode with velocities: the derivative of the position, times a factor."""
-    velocity = factor * np.gradient(take.signals["observation.state"], take.seconds, axis=0)
-    units = tuple(f"{unit}/s" for unit in take.units["observation.state"])
+    velocity = factor * np.gradient(episode.signals["observation.state"], episode.seconds, axis=0)
+    units = tuple(f"{unit}/s" for unit in episode.units["observation.state"])
     return replace(
-        take,
-        signals={**take.signals, "observation.velocity": velocity},
-        names={**take.names, "observation.velocity": take.names["observation.state"]},
-        units={**take.units, "observation.velocity": units},
+        episode,
+        signals={**episode.signals, "observation.velocity": velocity},
+        names={**episode.names, "observation.velocity": episode.names["observation.state"]},
+        units={**episode.units, "observation.velocity": units},
     )
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, ""), (-1.0, "velocity_mismatch"), (57.3, "velocity_mismatch")])
-def test_a_velocity_is_compared_with_the_position(takes: list[RecordedEpisode], factor: float, verdict: str):
-    assert set(verdicts([with_velocity(take, factor) for take in takes])) == {verdict}
+def test_a_velocity_is_compared_with_the_position(episodes: list[RecordedEpisode], factor: float, verdict: str):
+    assert set(verdicts([with_velocity(episode, factor) for episode in episodes])) == {verdict}
 
 
-def test_commands_that_were_recorded_too_late_are_noted(takes: list[RecordedEpisode]):
+def test_commands_that_were_recorded_too_late_are_noted(episodes: list[RecordedEpisode]):
     late = []
-    for take in takes:
-        rows = round(0.2 * take.rate_hz)
-        action = np.concatenate([np.repeat(take.signals["action"][:1], rows, axis=0), take.signals["action"][:-rows]])
-        late.append(replace(take, signals={**take.signals, "action": action}))
+    for episode in episodes:
+        rows = round(0.2 * episode.rate_hz)
+        action = np.concatenate(
+            [np.repeat(episode.signals["action"][:1], rows, axis=0), episode.signals["action"][:-rows]]
+        )
+        late.append(replace(episode, signals={**episode.signals, "action": action}))
 
     def early(episodes: list[RecordedEpisode]) -> list[bool]:
         statistics = statistics_of(episodes)
@@ -191,13 +197,13 @@ def test_commands_that_were_recorded_too_late_are_noted(takes: list[RecordedEpis
         return ["early_motion" in {finding.check for finding in quality.findings} for quality in qualities]
 
     assert np.mean(early(late)) > 0.9
-    assert not any(early(takes))
+    assert not any(early(episodes))
 
 
-def test_repeated_stamps_are_a_note(takes: list[RecordedEpisode]):
-    tick_s = 2 / takes[0].rate_hz
-    coarse = [replace(take, time_s=np.floor(np.arange(take.rows) / take.rate_hz / tick_s + 1e-9) * tick_s)
-              for take in takes]  # fmt: skip
+def test_repeated_stamps_are_a_note(episodes: list[RecordedEpisode]):
+    tick_s = 2 / episodes[0].rate_hz
+    coarse = [replace(episode, time_s=np.floor(np.arange(episode.rows) / episode.rate_hz / tick_s + 1e-9) * tick_s)
+              for episode in episodes]  # fmt: skip
     statistics = statistics_of(coarse)
     for episode in coarse:
         quality = judge(episode, statistics, CONFIG)
@@ -205,29 +211,29 @@ def test_repeated_stamps_are_a_note(takes: list[RecordedEpisode]):
         assert [finding.check for finding in quality.findings] == ["timestamp_order"]
 
 
-def test_a_sensor_that_is_clipped_in_every_episode_is_found_if_its_limits_are_known(takes: list[RecordedEpisode]):
-    def clipped(take: RecordedEpisode, limits: dict[str, tuple[float, float]]) -> RecordedEpisode:
-        state = take.signals["observation.state"].copy()
+def test_a_sensor_that_is_clipped_in_every_episode_is_found_if_its_limits_are_known(episodes: list[RecordedEpisode]):
+    def clipped(episode: RecordedEpisode, limits: dict[str, tuple[float, float]]) -> RecordedEpisode:
+        state = episode.signals["observation.state"].copy()
         state[:, 2] = np.clip(state[:, 2], 1.2, 1.6)
-        return replace(take, signals={**take.signals, "observation.state": state}, limits=limits)
+        return replace(episode, signals={**episode.signals, "observation.state": state}, limits=limits)
 
-    unknown = verdicts([clipped(take, {}) for take in takes])
-    known = verdicts([clipped(take, {"observation.state/elbow": (-3.0, 3.0)}) for take in takes])
+    unknown = verdicts([clipped(episode, {}) for episode in episodes])
+    known = verdicts([clipped(episode, {"observation.state/elbow": (-3.0, 3.0)}) for episode in episodes])
     assert set(unknown) == {""}
     # Only episodes in which the joint reaches the end at speed more than once show it.
     assert known.count("clipped") >= 2
 
 
-def test_a_quaternion_has_unit_length(takes: list[RecordedEpisode]):
+def test_a_quaternion_has_unit_length(episodes: list[RecordedEpisode]):
     def turned(scale: float) -> str:
-        quaternion = np.tile([scale, 0.0, 0.0, 0.0], (takes[0].rows, 1))
-        take = replace(
-            takes[0],
-            signals={**takes[0].signals, "turn": quaternion},
-            names={**takes[0].names, "turn": ()},
-            units={**takes[0].units, "turn": ("quaternion",) * 4},
+        quaternion = np.tile([scale, 0.0, 0.0, 0.0], (episodes[0].rows, 1))
+        episode = replace(
+            episodes[0],
+            signals={**episodes[0].signals, "turn": quaternion},
+            names={**episodes[0].names, "turn": ()},
+            units={**episodes[0].units, "turn": ("quaternion",) * 4},
         )
-        return judge(take, statistics_of([take, *takes[1:]]), CONFIG).verdict
+        return judge(episode, statistics_of([episode, *episodes[1:]]), CONFIG).verdict
 
     assert turned(1.0) == ""
     assert turned(0.8) == "unit_confusion"

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.curate.quality.recordings import clean_takes
+from tests.curate.quality.recordings import clean_recordings
 
 JOINTS = ["base", "shoulder", "elbow", "wrist", "gripper"]
 
@@ -24,19 +24,19 @@ def lerobot_v2(root: Path, *, episodes: int = 4, rate_hz: int = 30, cameras: boo
         names = ["height", "width", "channels"]
         features["observation.images.front"] = {"dtype": "video", "shape": [32, 48, 3], "names": names, "info": info}
     lines = []
-    for take in clean_takes(episodes, seed=5, rate_hz=rate_hz):
-        rows = take.rows
+    for recording in clean_recordings(episodes, seed=5, rate_hz=rate_hz):
+        rows = recording.rows
         columns = {
             name: pa.FixedSizeListArray.from_arrays(pa.array(values.astype(np.float32).reshape(-1)), 5)
-            for name, values in take.signals.items()
+            for name, values in recording.signals.items()
         }
         columns["timestamp"] = pa.array((np.arange(rows) / rate_hz).astype(np.float32))
-        columns["episode_index"] = pa.array(np.full(rows, take.attempt))
+        columns["episode_index"] = pa.array(np.full(rows, recording.attempt))
         columns["task_index"] = pa.array(np.zeros(rows, np.int64))
-        pq.write_table(pa.table(columns), root / f"data/chunk-000/episode_{take.attempt:06d}.parquet")
-        lines.append(json.dumps({"episode_index": take.attempt, "tasks": ["stack the cups"], "length": rows}))
+        pq.write_table(pa.table(columns), root / f"data/chunk-000/episode_{recording.attempt:06d}.parquet")
+        lines.append(json.dumps({"episode_index": recording.attempt, "tasks": ["stack the cups"], "length": rows}))
         if cameras:
-            film(root / f"videos/chunk-000/observation.images.front/episode_{take.attempt:06d}.mp4", rows, rate_hz)
+            film(root / f"videos/chunk-000/observation.images.front/episode_{recording.attempt:06d}.mp4", rows, rate_hz)
     info = {
         "codebase_version": "v2.1", "robot_type": "toy_arm", "fps": rate_hz, "total_episodes": episodes,
         "chunks_size": 1000, "features": features,
@@ -72,17 +72,17 @@ def robomimic(path: Path, *, episodes: int = 3, pictures: bool = False) -> Path:
         data = file.create_group("data")
         env = {"env_name": "Lift", "env_kwargs": {"control_freq": 20, "robots": ["Panda"]}}
         data.attrs["env_args"] = json.dumps(env)
-        for take in clean_takes(episodes, seed=9, rate_hz=20.0):
-            demo = data.create_group(f"demo_{take.attempt}")
-            demo["actions"] = take.signals["action"]
-            demo["obs/joint_pos"] = take.signals["observation.state"].astype(np.float32)
-            demo["states"] = np.cumsum(take.signals["action"], axis=0)
-            demo["rewards"] = (np.arange(take.rows) == take.rows - 1).astype(np.float64)
-            demo["dones"] = (np.arange(take.rows) == take.rows - 1).astype(np.int64)
-            demo.attrs["num_samples"] = take.rows
+        for recording in clean_recordings(episodes, seed=9, rate_hz=20.0):
+            demo = data.create_group(f"demo_{recording.attempt}")
+            demo["actions"] = recording.signals["action"]
+            demo["obs/joint_pos"] = recording.signals["observation.state"].astype(np.float32)
+            demo["states"] = np.cumsum(recording.signals["action"], axis=0)
+            demo["rewards"] = (np.arange(recording.rows) == recording.rows - 1).astype(np.float64)
+            demo["dones"] = (np.arange(recording.rows) == recording.rows - 1).astype(np.int64)
+            demo.attrs["num_samples"] = recording.rows
             if pictures:
-                moving = (np.arange(take.rows)[:, None, None, None] * 3 + np.arange(24)[None, :, None, None]) % 255
-                demo["obs/agentview_image"] = np.broadcast_to(moving, (take.rows, 24, 24, 3)).astype(np.uint8)
+                moving = (np.arange(recording.rows)[:, None, None, None] * 3 + np.arange(24)[None, :, None, None]) % 255
+                demo["obs/agentview_image"] = np.broadcast_to(moving, (recording.rows, 24, 24, 3)).astype(np.uint8)
         file["mask/train"] = np.array([b"demo_0", b"demo_1"])
         file["mask/valid"] = np.array([b"demo_2"])
     return path

@@ -121,7 +121,7 @@ def test_cameras_that_many_episodes_lack_are_left_out_and_reported(tmp_path: Pat
     assert verdicts(tmp_path / "all") == ["picture_frames"] * 3
 
 
-def test_one_missing_video_costs_its_episode_and_not_the_camera(tmp_path: Path):
+def test_a_missing_video_rejects_its_episode_and_keeps_the_camera(tmp_path: Path):
     pytest.importorskip("av")
     source = lerobot_v2(tmp_path / "source", episodes=4, cameras=True)
     videos = source / "videos/chunk-000/observation.images.front"
@@ -247,7 +247,7 @@ def test_a_template_that_wanders_is_refused(tmp_path: Path, template: str):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"codebase_version": "v1.0"}, "v2.0, v2.1 and v3.0 are supported"),
         ({"fps": "fast"}, "fps 'fast'"),
@@ -255,11 +255,11 @@ def test_a_template_that_wanders_is_refused(tmp_path: Path, template: str):
         ({"features": {"action": {"dtype": "float32"}}}, "features.action"),
     ],
 )
-def test_a_broken_info_is_named(tmp_path: Path, change: dict, said: str):
+def test_a_broken_info_is_named(tmp_path: Path, change: dict, message: str):
     source = lerobot_v2(tmp_path / "source", episodes=1)
     info = json.loads((source / "meta/info.json").read_text())
     (source / "meta/info.json").write_text(json.dumps({**info, **change}))
-    with pytest.raises(DatasetError, match=said):
+    with pytest.raises(DatasetError, match=message):
         open_source(source)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.curate.quality.recordings import clean_takes
+from tests.curate.quality.recordings import clean_recordings
 from tests.shared_data import shared_data
 from twinloop.dataset import Dataset
 from twinloop.dataset.ingest import CONVERSIONS, ingest, load_mapping, open_source, restored, stored_qualities
@@ -24,8 +24,8 @@ def bring(source: Path, mapping: Path, out: Path) -> Dataset:
 
 
 def columns(number: int) -> dict[str, np.ndarray]:
-    take = clean_takes(number + 1, seed=2)[number]
-    seen, commanded = take.signals["observation.state"], take.signals["action"]
+    recording = clean_recordings(number + 1, seed=2)[number]
+    seen, commanded = recording.signals["observation.state"], recording.signals["action"]
     return {"a": seen[:, 0], "b": seen[:, 1], "c": commanded[:, 0], "d": commanded[:, 1]}
 
 
@@ -66,8 +66,8 @@ def test_a_folder_of_logs_keeps_every_number(tmp_path: Path, mapping: Path, kind
 def test_one_file_of_many_episodes_with_units_and_signs_can_be_undone(tmp_path: Path):
     lines = ["time_ms,episode,q1_deg,q2_deg,grip_mm,q1_goal_deg,q2_goal_deg,grip_goal_mm,success"]
     recorded = []
-    for number, take in enumerate(clean_takes(3, seed=4)):
-        seen, commanded = (take.signals[name][:, [0, 1, 4]] for name in ("observation.state", "action"))
+    for number, recording in enumerate(clean_recordings(3, seed=4)):
+        seen, commanded = (recording.signals[name][:, [0, 1, 4]] for name in ("observation.state", "action"))
         table = np.concatenate(
             [np.rad2deg(seen[:, :2]), seen[:, 2:] * 1e3, np.rad2deg(commanded[:, :2]), commanded[:, 2:] * 1e3], axis=1
         )
@@ -148,7 +148,7 @@ def test_a_garbage_number_is_named_with_its_file_and_row(tmp_path: Path, mapping
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("cut", [1, 6, 23])
-def test_a_cut_off_last_row_costs_that_row(tmp_path: Path, mapping: Path, kind: str, cut: int):
+def test_a_cut_off_last_row_is_left_out(tmp_path: Path, mapping: Path, kind: str, cut: int):
     """`cut`: bytes that are missing at the end, up to the middle of the last row."""
     logs = write(tmp_path / "logs", kind)
     path = logs / f"run_1.{kind}"
@@ -211,7 +211,7 @@ def test_without_a_mapping_one_is_proposed(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("colums: {}", "did you mean columns"),
         ("columns: {x: {from: a, unit: rad, recorded_unit: m}}", "cannot be converted"),
@@ -229,9 +229,9 @@ def test_without_a_mapping_one_is_proposed(tmp_path: Path):
         ("csv: {delimiter: ab}", "csv.delimiter: is 'ab'; one character"),
     ],
 )
-def test_a_wrong_mapping_error_names_the_valid_values(tmp_path: Path, text: str, said: str):
+def test_a_wrong_mapping_error_names_the_valid_values(tmp_path: Path, text: str, message: str):
     (tmp_path / "m.yaml").write_text(text)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         load_mapping(tmp_path / "m.yaml")
 
 

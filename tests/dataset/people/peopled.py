@@ -37,7 +37,7 @@ def peopled(
     features: tuple[Feature, ...] = FEATURES,
     consents: dict[str, Consent] | None = None,
 ) -> str:
-    """A dataset whose attempt i is of `who[i]`, or nobody's; returns its digest."""
+    """Write a dataset whose attempt i is of participant `who[i]`, or of none; return its digest."""
     consents = {name: consent_of(name) for name in who if name} | (consents or {})
     head = header(
         source="real", keep_rejected=True, shard_episodes=shard_episodes, episodes=len(who), features=features

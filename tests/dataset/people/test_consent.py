@@ -63,7 +63,7 @@ def test_an_invalid_consent_file_is_refused(tmp_path, text, complaint):
         read_consent(tmp_path / "consent.yaml")
 
 
-def test_it_holds_from_its_first_day_to_its_last():
+def test_a_consent_holds_from_its_first_day_to_its_last():
     consent = consent_of(ADA, given_on=day("2026-03-01"), expires_on=day("2026-05-01"))
     consent.require("train", today=day("2026-03-01"))
     consent.require("train", today=day("2026-05-01"))
@@ -86,7 +86,7 @@ def test_it_holds_from_its_first_day_to_its_last():
 def test_an_episode_without_a_consent_that_holds_does_not_enter(tmp_path, changes, complaint):
     with pytest.raises(ConsentError, match=complaint):
         peopled(tmp_path / "d", ["", ADA], consents={ADA: consent_of(ADA, **changes)})
-    assert Dataset.open(tmp_path / "d").frame_count > 0  # what was nobody's is there
+    assert Dataset.open(tmp_path / "d").frame_count > 0  # the episodes without a participant
     assert len(Dataset.open(tmp_path / "d").entries) == 1
 
 

@@ -28,7 +28,7 @@ def test_unknown_protocols_are_refused():
 
 
 @pytest.mark.parametrize("text", ["memory://cell/x", "sftp://host/data/x"])
-def test_a_store_without_an_atomic_commit_is_read_and_not_written_by_the_way(text):
+def test_a_store_without_an_atomic_commit_is_read_only_by_default(text):
     remote = place(text)
     assert isinstance(remote, Remote)
     assert (remote.atomic, remote.single_writer) == (False, False)

@@ -31,20 +31,20 @@ class Relay:
 
     def _relay(self, client: socket.socket) -> None:
         with client, socket.create_connection(self._to) as store:
-            asked = threading.Event()
-            threading.Thread(target=self._forth, args=(client, store, asked), daemon=True).start()
+            requested = threading.Event()
+            threading.Thread(target=self._forth, args=(client, store, requested), daemon=True).start()
             while answer := store.recv(1 << 16):
-                if self.losing and asked.is_set() and not answer.startswith(b"HTTP/1.1 100"):
+                if self.losing and requested.is_set() and not answer.startswith(b"HTTP/1.1 100"):
                     self.losing, self.lost = False, self.lost + 1
                     client.shutdown(socket.SHUT_RDWR)
                     return
                 client.sendall(answer)
 
-    def _forth(self, client: socket.socket, store: socket.socket, asked: threading.Event) -> None:
+    def _forth(self, client: socket.socket, store: socket.socket, requested: threading.Event) -> None:
         try:
             while data := client.recv(1 << 16):
                 if data.startswith(b"PUT "):
-                    asked.set()
+                    requested.set()
                 store.sendall(data)
         except OSError:
             return

@@ -1,4 +1,4 @@
-"""A store where looking and writing are two steps: read by anybody, written by one run, which says so.
+"""Stores without atomic creation: any run reads them, and one run writes with --single-writer.
 
 fsspec's own `memory://`, which is in this process alone and so has nothing to start.
 """
@@ -81,7 +81,7 @@ def test_a_second_run_is_refused_while_the_first_is_there(remote: Remote):
 
 
 def test_workers_that_publish_to_another_store_are_detected(remote: Remote):
-    """A process of its own has a memory of its own: what it published, nobody else can read."""
+    """A store in the memory of one process is not visible to other processes."""
     with RemoteWriter.open(remote, header(), CONFIG_TEXT) as writer:
         for first, stop in writer.missing():
             made = draft(writer.scratch(f"{first}"), first, stop, writer.header)
@@ -97,7 +97,7 @@ def test_a_store_without_the_needed_operations_is_refused():
         put(Remote("data://host/run", single_writer=True))
 
 
-def test_the_command_takes_the_promise(remote: Remote, capsys: pytest.CaptureFixture[str]):
+def test_the_command_accepts_single_writer(remote: Remote, capsys: pytest.CaptureFixture[str]):
     words = ["generate", "--episodes", "4", "--workers", "1", "--json", "--out", remote.url]
     assert main(words) == 2
     assert "--single-writer" in json.loads(capsys.readouterr().out.splitlines()[-1])["error"]

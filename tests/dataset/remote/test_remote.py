@@ -63,7 +63,7 @@ def test_a_local_copy_contains_the_requested_files_and_is_updated(remote: Remote
     assert Dataset.open(mirror(remote)).complete
 
 
-def test_fetched_it_is_a_dataset_of_its_own_with_an_export(remote: Remote, tmp_path: Path):
+def test_a_fetched_dataset_is_complete_and_exported(remote: Remote, tmp_path: Path):
     digest = put(remote)
     assert fetch(remote, tmp_path / "demo") == digest
     assert verify(tmp_path / "demo").require().exported
@@ -162,7 +162,7 @@ def test_the_lease_of_another_machine_runs_out_and_its_holder_notices(remote: Re
     objects = Objects(remote)
     first = Lease(objects, lease_s=3)
     first.acquire()
-    first._over.set()  # it stands still
+    first._over.set()  # it is stopped
     (key,) = objects.sizes(LEASES)
     away = {**vars(Holder.this_process()), "host": "elsewhere", "boot": "another", "released": False}
     objects.write(key, json.dumps(away).encode())
@@ -209,17 +209,17 @@ def test_a_bucket_that_is_not_there_is_named():
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"AWS_SECRET_ACCESS_KEY": "wrong"}, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
         ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "does not answer"),
     ],
 )
-def test_a_store_that_refuses_or_is_away_is_explained(object_store: Store, changed: dict[str, str], said: str):
+def test_a_store_that_refuses_or_is_away_is_explained(object_store: Store, changed: dict[str, str], message: str):
     command = [sys.executable, "-m", "twinloop", "info", object_store.address("x")]
     environment = {**os.environ, "AWS_MAX_ATTEMPTS": "1", **changed}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=200)
     assert done.returncode == 1
-    assert said in done.stderr
+    assert message in done.stderr
     assert f"bucket '{BUCKET}'" in done.stderr
     assert "Traceback" not in done.stderr

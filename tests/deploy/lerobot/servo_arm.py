@@ -9,7 +9,7 @@ JOINTS = ("shoulder", "elbow", "gripper")
 
 
 class ServoArm:
-    """Joints that go where they are told, as first-order servos do; encoders with noise. Degrees; gripper 0 to 100."""
+    """Joints that follow commands as first-order servos, with noisy encoders. Degrees; gripper 0 to 100."""
 
     name = "servo_arm"
     is_connected = False
@@ -58,10 +58,10 @@ class ServoArm:
         self._alive()
         self._move()
         seen = self._position + self._noise * self._rng.standard_normal(len(JOINTS))
-        told: dict[str, Any] = {f"{name}.pos": value for name, value in zip(JOINTS, seen, strict=True)}
+        observation: dict[str, Any] = {f"{name}.pos": value for name, value in zip(JOINTS, seen, strict=True)}
         if self._camera:
-            told["front"] = np.full((24, 32, 3), int(abs(seen[0])), np.uint8)
-        return told
+            observation["front"] = np.full((24, 32, 3), int(abs(seen[0])), np.uint8)
+        return observation
 
     def send_action(self, action: dict[str, Any]) -> dict[str, Any]:
         self._alive()
@@ -88,7 +88,7 @@ class ServoArm:
 
 
 class ScriptedLeader:
-    """Swings the joints, opens the gripper, and is done after so many looks. Its last one says how it went."""
+    """Swings the joints, opens the gripper, and ends after a number of readings with a judgement of success."""
 
     name = "scripted_leader"
     is_connected = False

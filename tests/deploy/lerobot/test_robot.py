@@ -31,7 +31,7 @@ def device(robot: LerobotRobot) -> ServoArm:
     return made
 
 
-def test_it_describes_itself_under_our_names_and_units_and_with_every_limit(write):
+def test_the_description_has_our_names_and_units_and_every_limit(write):
     with LerobotRobot(str(write(robot={"type": ARM, "config": {"camera": True}}))) as robot:
         about = robot.describe()
         assert (about.robot, about.id, about.lockstep) == ("servo_arm", "lerobot:arm.yaml", False)
@@ -39,7 +39,7 @@ def test_it_describes_itself_under_our_names_and_units_and_with_every_limit(writ
         assert about.action.unit == "rad; m"
         assert [feature.name for feature in about.observed] == ["observation.state", "observation.images.front"]
         assert about.observed[1].shape == (24, 32, 3)
-        bounds = bounds_of(about)  # what the safety filter asks of it
+        bounds = bounds_of(about)  # attributes that the safety filter reads
         np.testing.assert_array_equal(bounds.velocity, [6, 6, 1])
         assert np.isinf(bounds.effort).all()
 
@@ -164,7 +164,7 @@ def test_a_leader_is_read_in_our_units(write):
         teleoperation.lead()
     teleoperation.connect()
     sample = [teleoperation.lead() for _ in range(20)]
-    assert [each.over for each in sample] == [False] * 19 + [True]
+    assert [reading.over for reading in sample] == [False] * 19 + [True]
     assert sample[-1].success is True
     assert sample[0].action[0] == pytest.approx(np.radians(10 * np.sin(0.2)))
     assert sample[0].action[2] == pytest.approx(0.08 * 0.05)
@@ -204,7 +204,7 @@ def test_a_file_that_does_not_fit_is_refused(write, changes, complaint):
 @pytest.mark.parametrize("limit", ["position", "velocity", "acceleration", "effort", "home"])
 @pytest.mark.parametrize("value", [..., 0, "none", ".inf"])
 def test_no_limit_has_a_default(write, limit, value):
-    joint = {key: each for key, each in JOINTS["shoulder"].items() if key != limit}
+    joint = {key: setting for key, setting in JOINTS["shoulder"].items() if key != limit}
     if value is not ...:
         joint[limit] = value
     if (limit, value) == ("home", 0):
@@ -219,7 +219,10 @@ def test_further_readings_of_all_joints_become_features(write):
         "effort": {"key": "{}.torque", "given": "as_is", "unit": "N·m"},
     }
     joints = {
-        name: {**joint, "also": {what: {**each, "key": each["key"].format(name)} for what, each in also.items()}}
+        name: {
+            **joint,
+            "also": {what: {**entry, "key": entry["key"].format(name)} for what, entry in also.items()},
+        }
         for name, joint in JOINTS.items()
     }
     config = read_lerobot(write(joints=joints))

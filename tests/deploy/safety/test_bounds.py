@@ -24,7 +24,7 @@ def with_limit(about: Description, kind: str, change: object) -> Description:
 
 
 @pytest.mark.parametrize(
-    ("kind", "change", "told"),
+    ("kind", "change", "message"),
     [
         ("velocity", np.nan, "limits.velocity of joint1 is missing"),
         ("position", np.nan, "limits.position of joint1 is missing"),
@@ -36,8 +36,8 @@ def with_limit(about: Description, kind: str, change: object) -> Description:
         ("velocity", lambda values: values[:-1], r"limits.velocity has shape \(7,\); \(8,\) was expected"),
     ],
 )
-def test_limits_that_are_missing_or_none_are_refused(twin: Twin, kind: str, change: object, told: str):
-    with pytest.raises(RobotError, match=told):
+def test_limits_that_are_missing_or_none_are_refused(twin: Twin, kind: str, change: object, message: str):
+    with pytest.raises(RobotError, match=message):
         bounds_of(with_limit(described(twin), kind, change))
 
 
@@ -74,7 +74,7 @@ def test_a_file_narrows(twin: Twin, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("velocity:\n  joint1: 3\n", r"limits.yaml:2: velocity.joint1: is 3.0; the robot allows 2.175 at most"),
         ("position: {joint4: [-9, -1]}\n", "may only narrow"),
@@ -87,8 +87,8 @@ def test_a_file_narrows(twin: Twin, tmp_path: Path):
         ("speed: 2\n", "speed: is not a key"),
     ],
 )
-def test_a_file_that_widens_or_is_wrong_is_refused(twin: Twin, tmp_path: Path, text: str, told: str):
+def test_a_file_that_widens_or_is_wrong_is_refused(twin: Twin, tmp_path: Path, text: str, message: str):
     path = tmp_path / "limits.yaml"
     path.write_text(text)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         narrowed(bounds_of(described(twin)), path)

@@ -63,12 +63,12 @@ def test_out_of_range_is_clipped_and_named(safety: SafetyFilter, home: np.ndarra
     np.testing.assert_array_equal(filtered.action, wanted)
 
 
-@pytest.mark.parametrize("said", [np.full(8, np.nan), np.zeros(7), "home", None, np.full(8, 1e300)])
-def test_an_invalid_action_holds_the_robot(safety: SafetyFilter, home: np.ndarray, said: object):
+@pytest.mark.parametrize("action", [np.full(8, np.nan), np.zeros(7), "home", None, np.full(8, 1e300)])
+def test_an_invalid_action_holds_the_robot(safety: SafetyFilter, home: np.ndarray, action: object):
     moving = home + 0.02
     safety.pass_on(moving)
-    sent = [safety.pass_on(said) for _ in range(20)]
-    assert sent[-1].reasons == (() if said is None else ("non_finite",))
+    sent = [safety.pass_on(action) for _ in range(20)]
+    assert sent[-1].reasons == (() if action is None else ("non_finite",))
     np.testing.assert_array_equal(sent[-1].command, sent[-2].command)
     np.testing.assert_array_equal(sent[-1].action, sent[-1].command)
 
@@ -141,7 +141,7 @@ def test_too_much_force_backs_off_the_way_it_came(safety: SafetyFilter, twin: Tw
     backing = [safety.pass_on(on, loaded) for _ in range(20)]
     assert all("force" in filtered.reasons for filtered in backing)
     assert backing[-1].command[0] < way[-6]
-    # It stands until the load is gone, and then work goes on.
+    # The robot waits until the load is gone, then the episode continues.
     assert backing[-1].command[0] == pytest.approx(backing[-2].command[0], abs=1e-12)
     free = {"observation.effort": np.zeros(8), "observation.force_torque": np.zeros(6)}
     on_again = [safety.pass_on(on, free).command[0] for _ in range(60)]

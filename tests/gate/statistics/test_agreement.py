@@ -12,13 +12,13 @@ def counted(*rates: float, trials: int | None = None) -> list[Counted]:
 
 
 def test_rank_violation_by_hand():
-    """The twin swaps the first two of three: each of them is 0.3 off the other, the third is right with both."""
+    """The twin swaps the first two of three policies, which differ by 0.3; the third is ranked correctly."""
     real, sim = np.array([0.5, 0.8, 0.1]), np.array([0.9, 0.6, 0.2])
     assert mean_maximum_rank_violation(sim, real) == pytest.approx((0.3 + 0.3 + 0) / 3)
 
 
 def test_rank_violation_with_ties_by_hand():
-    """The twin sees no difference where there is one of 0.4: the better one is not above, which is wrong once."""
+    """The twin has a tie between two policies that differ by 0.4, which is one violation."""
     real, sim = np.array([0.8, 0.4]), np.array([0.5, 0.5])
     assert mean_maximum_rank_violation(sim, real) == pytest.approx((0.4 + 0) / 2)
     assert mean_maximum_rank_violation(real, real) == 0
@@ -58,7 +58,7 @@ def test_the_interval_covers_the_correlation():
     assert inside >= 85
 
 
-def test_of_few_policies_nothing_is_claimed():
+def test_few_policies_give_no_figure():
     one, two = agreement(counted(0.5), counted(0.4), seed=0), agreement(counted(0.5, 0.6), counted(0.4, 0.7), seed=0)
     assert (one.pearson, one.mmrv) == (None, None)
     assert one.gap == pytest.approx(0.1)
@@ -76,7 +76,7 @@ def test_the_same_seed_is_the_same_interval():
     assert agreement(sim, real, seed=5) != agreement(sim, real, seed=6)
 
 
-def test_bands_hold_as_often_as_they_say():
+def test_bands_have_their_nominal_coverage():
     rng = np.random.default_rng(4)
     held = 0
     for _ in range(400):
@@ -98,7 +98,7 @@ def test_a_band_needs_policies_and_is_wide_beyond_them():
     assert predict_real_rate(0.5, counted(0.5, 0.5, 0.5), counted(0.4, 0.5, 0.6)).estimate == pytest.approx(0.5)
 
 
-def test_bands_that_fail_are_found_and_good_ones_seldom_accused():
+def test_failing_bands_are_detected_with_few_false_alarms():
     assert record([False] * 3, confidence=0.9).failed(0.05)
     assert not record([True] * 50 + [False] * 5, confidence=0.9).failed(0.05)
     assert not record([], confidence=0.9).failed(0.05)
@@ -112,7 +112,7 @@ def test_bands_that_fail_are_found_and_good_ones_seldom_accused():
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), -0.1, 1.2])
-def test_rates_that_cannot_be_are_refused(wrong: float):
+def test_impossible_rates_are_refused(wrong: float):
     with pytest.raises(ValueError, match="from 0 to 1"):
         Counted(wrong)
     with pytest.raises(ValueError, match="at least one"):

@@ -1,4 +1,4 @@
-"""Counted rates: exact where it says exact, honest at the ends."""
+"""Success rates: exact intervals, bounds and tests, also for 0 and n successes."""
 
 from itertools import pairwise
 
@@ -31,7 +31,7 @@ def test_the_coverage_is_at_least_nominal_at_any_rate(rate: float, n: int):
     assert chance[bounds <= rate].sum() >= 0.95
 
 
-def test_nothing_tried_is_nothing_known():
+def test_without_trials_every_rate_is_possible():
     assert [float(end) for end in clopper_pearson(0, 0)] == [0, 1]
     result = rate_bound(0, 0)
     assert (result.rate, result.low, result.high) == (None, 0, 1)
@@ -51,14 +51,14 @@ def test_more_successes_never_lower_a_bound_and_wilsons_is_the_bolder():
     assert all(b.low >= e.low and b.high <= e.high for e, b in zip(exact[1:-1], bold[1:-1], strict=True))
 
 
-def test_the_fixed_test_keeps_its_word_and_one_trial_less_would_not():
+def test_the_fixed_test_has_its_error_rates_with_the_fewest_trials():
     result = fixed_test(null=0.7, target=0.9)
     assert binom.sf(result.needed - 1, result.trials, 0.7) == pytest.approx(result.error)
     assert result.error <= 0.05
     assert binom.sf(result.needed - 1, result.trials, 0.9) == pytest.approx(result.power)
     assert result.power >= 0.9
     fewer = result.trials - 1
-    needed = next(each for each in range(fewer + 2) if binom.sf(each - 1, fewer, 0.7) <= 0.05)
+    needed = next(successes for successes in range(fewer + 2) if binom.sf(successes - 1, fewer, 0.7) <= 0.05)
     assert binom.sf(needed - 1, fewer, 0.9) < 0.9
 
 

@@ -1,4 +1,4 @@
-"""Watching: alarms come soon after a drop and hardly ever before; put away and taken up again nothing is lost."""
+"""The monitor: early alarms after a drop, few false alarms, and the same state after a round trip."""
 
 import json
 from importlib.util import module_from_spec, spec_from_file_location
@@ -20,16 +20,16 @@ def after(monitor: Monitor, *outcomes: float) -> Monitor:
 
 
 def test_false_alarms_are_as_rare_as_promised():
-    """At the very rate that was promised, and with several watches: the worst case."""
+    """The worst case: rates exactly at the expected values, with several signals."""
     rng = np.random.default_rng(0)
     series, horizon, rare = 200, 200, 400.0
     watch = MonitoredSignal("success", 0.9, "lower", 0.7)
     gains = {value: watch.gains(value) for value in (0.0, 1.0)}
-    money, fooled = np.zeros((series, len(watch.bets.shares))), np.zeros(series, bool)
+    wealth, fooled = np.zeros((series, len(watch.bets.shares))), np.zeros(series, bool)
     for _ in range(horizon):
         good = rng.random(series) < 0.9
-        money = (money + 1) * np.where(good[:, None], gains[1.0], gains[0.0])
-        fooled |= money @ watch.bets.weights >= rare
+        wealth = (wealth + 1) * np.where(good[:, None], gains[1.0], gains[0.0])
+        fooled |= wealth @ watch.bets.weights >= rare
     bound = horizon / rare
     assert fooled.mean() <= bound
     assert fooled.mean() > 0  # or the test could not fail
@@ -72,11 +72,11 @@ def test_a_monitor_continues_from_json():
     assert after(again, *outcomes[25:]) == whole
 
 
-def test_an_alarm_stays_and_money_stays_a_number():
+def test_an_alarm_stays_and_the_wealth_stays_finite():
     monitor = after(Monitor(WATCHES), *np.zeros(600))
     first = monitor.alarms["success"]
     assert after(monitor, *np.ones(50)).alarms["success"] == first
-    assert all(np.isfinite(state.money).all() for state in monitor.states)
+    assert all(np.isfinite(state.wealth).all() for state in monitor.states)
     json.dumps(monitor.to_json(), allow_nan=False)
     assert monitor.closeness["success"] == 1
     assert monitor.closeness["intervention"] == 0
@@ -107,7 +107,7 @@ def test_promises_are_bounds_not_the_counts():
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), -0.1, 1.1, float("inf")])
-def test_numbers_that_cannot_be_are_refused(wrong: float):
+def test_impossible_values_are_refused(wrong: float):
     with pytest.raises(ValueError, match=r"success: .* in episode 1; a number from 0 to 1"):
         Monitor(WATCHES).update({"success": wrong})
 

@@ -13,7 +13,7 @@ NOISE = 3 * np.sqrt(0.05 * 0.95 / SERIES)
 
 
 def drawn(real: float, twin: float, agree: float, n: int, *, rng: np.random.Generator):
-    """Both, only reality, only the twin, neither: `agree` of what is possible beyond chance."""
+    """Draw pairs of outcomes; `agree`: share of the largest possible correlation."""
     both = real * twin + agree * (min(real, twin) - real * twin)
     return rng.multinomial(n, [both, real - both, twin - both, 1 - real - twin + both], size=SERIES).T
 

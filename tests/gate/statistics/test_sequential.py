@@ -1,4 +1,4 @@
-"""Looking after every trial does not make the answers wrong more often; certain answers come early."""
+"""Sequential tests: error rates hold when the result is checked after every trial, and clear cases end early."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_a_rate_is_judged_wrongly_no_more_often_than_promised(null: float, targe
     assert at_null.accepted <= 0.05 + NOISE
     assert at_target.rejected <= 0.1 + NOISE
     assert at_target.accepted >= 0.9 - NOISE
-    # The point of it all: fewer trials than the test of a size that was fixed beforehand.
+    # Fewer trials than a test with a fixed number of trials.
     assert at_null.mean_trials < 0.7 * fixed.trials
     assert at_target.mean_trials < 0.9 * fixed.trials
 
@@ -32,31 +32,31 @@ def test_equal_arms_are_accepted_at_most_at_the_error_rate(rate: float):
     assert result.accepted <= 0.05 + NOISE
 
 
-def test_a_day_that_changes_does_not_deceive():
-    """Both arms get worse in the middle, in turn and together: pairs do not mind."""
+def test_changing_conditions_do_not_raise_the_error_rate():
+    """Both arms get worse in the middle. Pairs have the same conditions, so the error rate holds."""
     rng = np.random.default_rng(4)
     plan = PairPlan(0.0, 0.2)
     gains = plan.factors()[0]
     rate = np.where(np.arange(300) < 60, 0.95, 0.3)
-    money = np.ones((SERIES, gains.shape[1]))
+    wealth = np.ones((SERIES, gains.shape[1]))
     fooled = np.zeros(SERIES, bool)
     for chance in rate:
         ours, theirs = rng.random((2, SERIES)) < chance
-        money *= gains[1 + ours.astype(int) - theirs.astype(int)]
-        fooled |= money @ plan.bets_for.weights >= 1 / plan.error
+        wealth *= gains[1 + ours.astype(int) - theirs.astype(int)]
+        fooled |= wealth @ plan.bets_for.weights >= 1 / plan.error
     assert fooled.mean() <= 0.05 + NOISE
 
 
 @pytest.mark.slow
 def test_limits_hold_at_all_looks_together():
-    """The rate is outside its limits exactly where the bets against it have won: so these are counted."""
+    """The rate is outside its limits exactly if the bets against it reach the threshold, so these are counted."""
     rng = np.random.default_rng(5)
     seen, values = np.arange(1, 101), np.array([0.0, 1.0])
     for rate in (0.5, 0.9, 0.99):
         hits = np.cumsum(rng.random((SERIES, 100)) < rate, axis=1)
         counts = np.stack([seen - hits, hits], -1)
-        above = np.concatenate([ANYWHERE.log_money(values, part, rate) for part in np.split(counts, 10)])
-        below = np.concatenate([ANYWHERE.log_money(1 - values, part, 1 - rate) for part in np.split(counts, 10)])
+        above = np.concatenate([ANYWHERE.log_wealth(values, part, rate) for part in np.split(counts, 10)])
+        below = np.concatenate([ANYWHERE.log_wealth(1 - values, part, 1 - rate) for part in np.split(counts, 10)])
         assert (np.maximum(above, below) >= np.log(40)).any(axis=1).mean() <= 0.05 + NOISE
         row, look = 7, 60
         low, high = limits(values, counts[row, look], error=0.05)
@@ -67,15 +67,15 @@ def test_limits_hold_at_all_looks_together():
 def test_more_of_the_same_is_clearer():
     plan = RatePlan(0.7, 0.9)
     results = [plan.judge((0, n)) for n in (0, 5, 10, 20, 40)]
-    assert [each.log_evidence_for for each in results] == sorted(each.log_evidence_for for each in results)
-    assert [each.decision for each in results][:2] == ["continue", "continue"]
+    assert [state.log_evidence_for for state in results] == sorted(state.log_evidence_for for state in results)
+    assert [state.decision for state in results][:2] == ["continue", "continue"]
     assert results[-1].decision == "accept"
     assert plan.judge((8, 2)).decision == "reject"
-    widths = [each.high - each.low for each in results]
+    widths = [state.high - state.low for state in results]
     assert widths == sorted(widths, reverse=True)
 
 
-def test_nothing_tried_is_nothing_known():
+def test_without_trials_every_rate_is_possible():
     for plan, none in ((RatePlan(0.7, 0.9), (0, 0)), (PairPlan(0.0, 0.2), (0, 0, 0))):
         result = plan.judge(none)
         assert (result.decision, result.trials, result.estimate) == ("continue", 0, None)

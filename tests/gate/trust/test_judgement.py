@@ -37,7 +37,7 @@ def judged(sim: tuple[float, ...], real: tuple[float, ...], **more):
 
 
 def test_the_published_figures_are_reproduced():
-    path = next((each for each in SIMPLER if each.is_file()), None)
+    path = next((path_ for path_ in SIMPLER if path_.is_file()), None)
     if path is None:
         pytest.skip("the real rates of SIMPLER are not beside this repository: ../shared/data/simpler_paired")
     result = trust(load_pairs(path), seed=0)
@@ -150,5 +150,5 @@ def test_the_command_prints_the_result_and_writes_the_page(tmp_path: Path, capsy
     assert main(["trust", str(tmp_path / "none.json")]) == 2
 
 
-def test_a_page_of_nothing_is_a_page():
+def test_a_page_without_policies_is_rendered():
     assert "None was tested" in render_trust(judged((0.5,), (0.4,)), name="made up")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gate.runlogs import Tried, in_turns, runlog
+from tests.gate.runlogs import Trial, in_turns, runlog
 from tests.gate.world import GOOD, POOR, World, some
 from twinloop.gate.registry import Registry
 from twinloop.gate.trust import twins_of
@@ -15,7 +15,7 @@ TWIN = "c" * 64
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    """Policy 1 is validated by the twin, which says it is good."""
+    """Policy 1 is validated by a high success rate in the twin."""
     world = World(tmp_path)
     world.policy(1)
     world.promote(1, to="canary", evaluations=(world.evaluated(1),))
@@ -23,7 +23,7 @@ def world(tmp_path: Path) -> World:
 
 
 def fail_on_the_robot(world: World) -> None:
-    log = runlog(world.path / "runs" / "bad", [Tried(world.digest(1), bool(each)) for each in some(0.2, 25)])
+    log = runlog(world.path / "runs" / "bad", [Trial(world.digest(1), bool(success)) for success in some(0.2, 25)])
     assert not world.promote(1, to="production", runlogs=(log,)).promoted
 
 
@@ -37,11 +37,11 @@ def test_every_policy_tried_on_both_sides_is_a_pair(world: World):
     assert (pair.real.successes, pair.real.trials) == (5, 25)
 
 
-def test_a_twin_that_was_wrong_is_demoted_and_its_word_alone_counts_no_more(world: World):
+def test_a_twin_with_wrong_predictions_is_demoted_and_is_not_enough_evidence(world: World):
     fail_on_the_robot(world)
     registry = Registry.open(world.registry)
     assert "0.95" in registry.state.demoted[TWIN]
-    (record,) = [each for each in registry.ledger.records if each.kind == "twin"]
+    (record,) = [entry for entry in registry.ledger.records if entry.kind == "twin"]
     assert record.verdict == "demoted"
     world.policy(2)
     promotion = world.promote(2, evaluations=(world.evaluated(2),))
@@ -52,24 +52,24 @@ def test_a_twin_that_was_wrong_is_demoted_and_its_word_alone_counts_no_more(worl
     assert "another twin" in failed["trust in the twin"]
 
 
-def test_another_twin_speaks_for_it(world: World):
+def test_another_trusted_twin_is_enough_evidence(world: World):
     fail_on_the_robot(world)
     world.policy(2)
-    shown = (world.evaluated(2), world.evaluated(2, twin=OTHER))
-    assert world.promote(2, to="canary", evaluations=shown).promoted
+    evaluations = (world.evaluated(2), world.evaluated(2, twin=OTHER))
+    assert world.promote(2, to="canary", evaluations=evaluations).promoted
 
 
-def test_so_do_supervised_episodes(world: World):
+def test_supervised_real_episodes_are_enough_evidence(world: World):
     fail_on_the_robot(world)
     world.policy(2)
-    few = runlog(world.path / "runs" / "few", [Tried(world.digest(2))] * 9)
+    few = runlog(world.path / "runs" / "few", [Trial(world.digest(2))] * 9)
     assert not world.promote(2, to="canary", evaluations=(world.evaluated(2),), runlogs=(few,)).promoted
-    more = runlog(world.path / "runs" / "more", [Tried(world.digest(2))] * 12)
+    more = runlog(world.path / "runs" / "more", [Trial(world.digest(2))] * 12)
     assert world.promote(2, to="canary", evaluations=(world.evaluated(2),), runlogs=(more,)).promoted
 
 
-def test_a_twin_that_was_right_stays_and_predicts(world: World):
-    log = runlog(world.path / "runs" / "good", [Tried(world.digest(1), bool(each)) for each in some(0.9, 30)])
+def test_a_twin_with_right_predictions_stays_trusted_and_predicts(world: World):
+    log = runlog(world.path / "runs" / "good", [Trial(world.digest(1), bool(success)) for success in some(0.9, 30)])
     assert world.promote(1, to="production", runlogs=(log,)).promoted
     trust = twins_of(Registry.open(world.registry), world.rules.canary)[TWIN]
     assert trust.failures == ()
@@ -79,16 +79,16 @@ def test_a_twin_that_was_right_stays_and_predicts(world: World):
     assert "minus its largest error so far (0.05)" in output
 
 
-def test_a_twin_that_ranks_policies_upside_down_is_demoted(tmp_path: Path):
-    """Each prediction alone is within the gap that is allowed; their order is what is wrong."""
+def test_a_twin_that_reverses_the_ranking_is_demoted(tmp_path: Path):
+    """Each prediction is within the allowed gap, but the ranking is wrong."""
     world = World(tmp_path)
     rates = {1: (0.95, 0.78), 2: (0.9, 0.82), 3: (0.85, 0.9), 4: (0.8, 0.95), 5: (0.75, 1.0), 6: (0.97, 0.78)}
     evaluations, logs = [], []
     for number, (sim, real) in rates.items():
         world.policy(number)
         evaluations.append(world.evaluated(number, rate=sim, count=2000))
-        tried = [Tried(world.digest(number), bool(each)) for each in some(real, 400)]
-        logs.append(runlog(world.path / "runs" / f"{number}", tried, shard=400))
+        trials = [Trial(world.digest(number), bool(success)) for success in some(real, 400)]
+        logs.append(runlog(world.path / "runs" / f"{number}", trials, shard=400))
         world.promote(number, to="canary", evaluations=(evaluations[-1],), runlogs=(logs[-1],))
     trust = twins_of(Registry.open(world.registry), world.rules.canary)[TWIN]
     assert len(trust.pairs) == 6
@@ -99,13 +99,13 @@ def test_a_twin_that_ranks_policies_upside_down_is_demoted(tmp_path: Path):
     assert TWIN in Registry.open(world.registry).state.demoted
 
 
-def test_a_twin_is_restored_when_more_trials_show_it_was_luck(world: World):
-    """What was shown stays; what is added to it may change what it adds up to."""
-    start = [Tried(world.digest(1), bool(each)) for each in some(POOR, 16)]
+def test_a_demoted_twin_is_restored_when_more_trials_confirm_it(world: World):
+    """Earlier trials stay in the log; more trials change the judgement."""
+    start = [Trial(world.digest(1), bool(success)) for success in some(POOR, 16)]
     log = runlog(world.path / "runs" / "log", start, shard=16)
     world.promote(1, to="production", runlogs=(log,))
     assert TWIN in Registry.open(world.registry).state.demoted
-    runlog(world.path / "runs" / "log", start + [Tried(world.digest(1))] * 80, shard=16)
+    runlog(world.path / "runs" / "log", start + [Trial(world.digest(1))] * 80, shard=16)
     world.promote(1, to="production", runlogs=(log,))
     registry = Registry.open(world.registry)
     assert TWIN not in registry.state.demoted
@@ -113,11 +113,11 @@ def test_a_twin_is_restored_when_more_trials_show_it_was_luck(world: World):
 
 
 def test_the_control_arm_is_a_pair_too(world: World):
-    log = runlog(world.path / "runs" / "first", [Tried(world.digest(1))] * 16)
+    log = runlog(world.path / "runs" / "first", [Trial(world.digest(1))] * 16)
     world.promote(1, to="production", runlogs=(log,))
     world.policy(2)
-    shown = (world.evaluated(2), world.evaluated(1))
+    evaluations = (world.evaluated(2), world.evaluated(1))
     turns = in_turns(world.digest(2), [True] * 20, world.digest(1), list(some(GOOD, 20)))
-    world.promote(2, evaluations=shown, runlogs=(runlog(world.path / "runs" / "met", turns),))
+    world.promote(2, evaluations=evaluations, runlogs=(runlog(world.path / "runs" / "met", turns),))
     pairs = twins_of(Registry.open(world.registry), world.rules.canary)[TWIN].pairs
     assert {pair.policy: pair.real.trials for pair in pairs} == {world.digest(1): 36, world.digest(2): 20}

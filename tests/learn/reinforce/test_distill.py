@@ -1,4 +1,4 @@
-"""Distillation: a student that sees less comes nearer to its teacher."""
+"""Distillation: a student with fewer inputs approaches its teacher."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_a_student_comes_nearer_to_its_teacher(teacher: Path, tmp_path: Path):
     assert card.parent == load(teacher).card.digest
 
 
-def test_a_teacher_that_reads_what_the_environment_does_not_give_is_refused(teacher: Path, tmp_path: Path):
+def test_a_teacher_with_inputs_that_the_environment_lacks_is_refused(teacher: Path, tmp_path: Path):
     config = replace(SMALL, algorithm="distill")
     blind = config_of("{observations: [observation.state], privileged: [phase]}", CELL)
     with pytest.raises(CheckpointError, match=r"the teacher reads clean\.observation\.environment_state"):

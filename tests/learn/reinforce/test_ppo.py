@@ -84,7 +84,7 @@ def test_the_checkpoint_is_one_of_the_usual_kind(trained: Path):
     assert checkpoint.card.finished
 
 
-def test_the_policy_does_in_an_evaluation_what_it_does_in_the_environment(trained: Path):
+def test_a_policy_acts_the_same_in_evaluation_and_environment(trained: Path):
     """Same seed, same episode index, same policy: the same commands, bit by bit."""
     config, count, ticks = config_of("{time_limit_s: 0.4, terminations: [fallen]}"), 3, 8
     checkpoint = load(trained)
@@ -107,8 +107,8 @@ def test_the_policy_does_in_an_evaluation_what_it_does_in_the_environment(traine
     limits = env.robot.scale
     for episode in range(count):
         start = episodes.starts[episode]
-        mine = np.clip(np.array(commands)[:, episode], limits.lowest, limits.highest).astype(np.float32)
-        assert np.array_equal(episodes["action"][start : start + ticks], mine)
+        ours = np.clip(np.array(commands)[:, episode], limits.lowest, limits.highest).astype(np.float32)
+        assert np.array_equal(episodes["action"][start : start + ticks], ours)
 
 
 def test_fine_tuning_starts_from_a_policy_and_keeps_it_on_a_leash(trained: Path, tmp_path: Path):

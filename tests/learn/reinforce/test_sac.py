@@ -57,8 +57,8 @@ def test_a_share_of_every_batch_is_demonstrated(demonstrated: Path, cell: RunCon
     seen = torch.from_numpy(env.observations["policy"])
     with torch.no_grad():
         sampled = training._sac.actor(seen, deterministic=True)
-        mine = policy.bounded(policy.raw_code(split_inputs(seen, policy.features), torch.zeros(2)))[:, 0]
-    assert torch.allclose(sampled, mine, atol=1e-6)
+        ours = policy.bounded(policy.raw_code(split_inputs(seen, policy.features), torch.zeros(2)))[:, 0]
+    assert torch.allclose(sampled, ours, atol=1e-6)
 
 
 def test_a_killed_training_continues_to_the_same_weights(demonstrated: Path, cell: RunConfig, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A leg story: imitate for a moment, improve by PPO, evaluate; and refusals of policies of other robots."""
+"""Legs: imitate briefly, improve by PPO, evaluate; policies of other robots are refused."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -20,16 +20,16 @@ def collecting_in(folder: Path, settings: LoopConfig) -> Collecting:
     return Collecting(folder, settings, People(folder, simulated=settings.simulated))
 
 
-def asked(tmp_path: Path, found: GapReport | None, **settings) -> list[tuple[int, int, dict[str, str]]]:
+def requested(tmp_path: Path, gap_report: GapReport | None, **settings) -> list[tuple[int, int, dict[str, str]]]:
     collecting = collecting_in(tmp_path, LoopConfig(robot="twin", **settings))
-    requests = collecting.requests(0, found, tmp_path)
-    # Asked again, as after a kill, it is the same, whatever is found then.
+    requests = collecting.requests(0, gap_report, tmp_path)
+    # A second call, as after a kill, returns the same requests for any report.
     assert collecting.requests(0, report({}), tmp_path) == requests
     return [(request.first, request.episodes, dict(request.conditions)) for request in requests]
 
 
 def test_the_requests_of_the_plan_are_collected(tmp_path: Path):
-    result = asked(tmp_path, report({"object": 20.0, "latency": 20.0}, looks=(CANS_FAIL,)), budget=60, rounds=1)
+    result = requested(tmp_path, report({"object": 20.0, "latency": 20.0}, looks=(CANS_FAIL,)), budget=60, rounds=1)
     assert len(result) == 2
     assert sum(many for _, many, _ in result) == 60
     assert {"object": "can"} in [conditions for _, _, conditions in result]
@@ -40,17 +40,17 @@ def test_the_requests_of_the_plan_are_collected(tmp_path: Path):
 def test_the_rest_of_the_budget_is_collected_without_conditions(tmp_path: Path):
     for name, result in (("blind", None), ("closed", report({}))):
         (tmp_path / name).mkdir()
-        assert asked(tmp_path / name, result, budget=30, rounds=3) == [(0, 10, {})]
-    assert asked(tmp_path, None, budget=0, rounds=3) == []
+        assert requested(tmp_path / name, result, budget=30, rounds=3) == [(0, 10, {})]
+    assert requested(tmp_path, None, budget=0, rounds=3) == []
 
 
 def test_demonstrations_are_collected_on_a_robot_object(tmp_path: Path):
-    """A user's own robot has no name; one worker uses it, whatever the settings say."""
+    """A robot object has no name; one worker uses it for any setting of workers."""
     robot, settings = TwinRobot(), LoopConfig(robot="TwinRobot", budget=1, rounds=1, demonstrator="script", workers=2,
                                               simulated=True)  # fmt: skip
     collecting = Collecting(tmp_path, settings, People(tmp_path, simulated=True), Workplace(robot))
     requests = collecting.requests(0, None, tmp_path)
-    assert collecting.run(0, requests, say=lambda _: None) == 1
+    assert collecting.run(0, requests, on_activity=lambda _: None) == 1
 
 
 def test_requests_are_carried_out_in_order_and_deducted_from_the_budget(tmp_path: Path):
@@ -62,7 +62,7 @@ def test_requests_are_carried_out_in_order_and_deducted_from_the_budget(tmp_path
         {"robot": "twin", "episodes": 1, "conditions": {"cloth": "red"}},
     ])  # fmt: skip
     output: list[str] = []
-    good = collecting.run(0, collecting.requests(0, None, tmp_path), say=output.append)
+    good = collecting.run(0, collecting.requests(0, None, tmp_path), on_activity=output.append)
     assert output == [f"collecting 1 demonstrations with cloth {colour}" for colour in ("blue", "red")]
     rows = Dataset.open(collecting.log(0)).attempts()
     assert rows["condition/cloth"].to_pylist() == ["blue", "red"]
@@ -70,9 +70,9 @@ def test_requests_are_carried_out_in_order_and_deducted_from_the_budget(tmp_path
     assert rows["scene"].to_pylist() == [FIRST_SCENE, FIRST_SCENE + 1]
     assert (collecting.known(0), collecting.known(1)) == ((), (collecting.log(0),))
     assert collecting.part(1) == 6
-    # The next round goes on where this one ended.
+    # The next round continues with the next scene.
     write_json(tmp_path / "requests.json", [{"robot": "twin", "episodes": 1, "conditions": {}}])
-    collecting.run(1, collecting.requests(1, None, tmp_path), say=output.append)
+    collecting.run(1, collecting.requests(1, None, tmp_path), on_activity=output.append)
     assert Dataset.open(collecting.log(1)).attempts()["scene"].to_pylist() == [FIRST_SCENE + 2]
 
 
@@ -80,6 +80,6 @@ def test_on_hardware_the_loop_waits_until_people_have_collected(tmp_path: Path):
     collecting = collecting_in(tmp_path, LoopConfig(robot="lerobot:arm.yaml", budget=4, rounds=1))
     requests = collecting.requests(0, None, tmp_path)
     with pytest.raises(WaitingError, match=r"4 of 4 demonstrations are missing") as waiting:
-        collecting.run(0, requests, say=lambda _: None)
+        collecting.run(0, requests, on_activity=lambda _: None)
     assert waiting.value.commands[0].startswith("twinloop collect --plan")
     assert (tmp_path / "waiting.json").exists()

@@ -59,7 +59,7 @@ def test_every_kind_has_a_dataset_and_earlier_datasets_are_used_again(tmp_path: 
 
 @dataclass(frozen=True)
 class Counting(LocalExecutor):
-    """Runs here, and counts what it was given."""
+    """Runs work in this process and counts the items."""
 
     given: list[str] = field(default_factory=list)
 
@@ -68,7 +68,7 @@ class Counting(LocalExecutor):
         return super().run(work, job, items, workers=workers)
 
 
-def test_it_simulates_on_the_given_executor(tmp_path: Path):
+def test_a_round_simulates_on_the_given_executor(tmp_path: Path):
     executor = Counting()
     settings = LoopConfig(robot="twin", episodes=1, workers=1)
     Steps(tmp_path, settings, 0, lambda _: None, executor).generate(ranged(0.1))
@@ -76,8 +76,8 @@ def test_it_simulates_on_the_given_executor(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("objects", "told"), [(("cub",), "did you mean cube"), (("can", "can"), "names an object twice")]
+    ("objects", "message"), [(("cub",), "did you mean cube"), (("can", "can"), "names an object twice")]
 )
-def test_kinds_that_are_none_are_refused(objects: tuple[str, ...], told: str):
-    with pytest.raises(UsageError, match=told):
+def test_kinds_that_are_none_are_refused(objects: tuple[str, ...], message: str):
+    with pytest.raises(UsageError, match=message):
         LoopConfig(robot="twin", objects=objects)

@@ -30,9 +30,9 @@ def varying(low: float, high: float, *, row: str = ROW) -> RunConfig:
     return replace(embedded_config(), randomization={row: Uniform(low, high)})
 
 
-def rounds(config: RunConfig, tried, many: int = 1) -> RunConfig:
+def rounds(config: RunConfig, success_at, many: int = 1) -> RunConfig:
     for _ in range(many):
-        config = automatic_domain_randomization(config, tried, on_row=lambda *_: None)
+        config = automatic_domain_randomization(config, success_at, on_row=lambda *_: None)
     return config
 
 
@@ -40,7 +40,7 @@ def support(config: RunConfig, row: str = ROW) -> tuple[float, float]:
     return config.randomization[row].support()
 
 
-def test_a_row_is_widened_while_the_policy_holds_and_drawn_back_where_it_breaks():
+def test_a_row_is_widened_while_the_policy_succeeds_and_narrowed_where_it_fails():
     before = support(varying(-2.0, 2.0))
     low, high = support(rounds(varying(*before), lambda *_: WIDEN_ABOVE))
     assert low < before[0] < before[1] < high
@@ -51,11 +51,11 @@ def test_a_row_is_widened_while_the_policy_holds_and_drawn_back_where_it_breaks(
 
 @pytest.mark.parametrize("holds_until", [1.0, 2.2])
 def test_ranges_end_where_the_policy_does(holds_until: float):
-    def tried(_: str, ends: Distribution) -> float:
+    def success_at(_: str, ends: Distribution) -> float:
         return float(max(map(abs, ends.support())) <= holds_until)
 
-    ends = [support(rounds(varying(-0.1, 0.1), tried, many))[1] for many in (8, 9, 10, 11)]
-    # It goes to and fro about where the policy breaks, by one step.
+    ends = [support(rounds(varying(-0.1, 0.1), success_at, many))[1] for many in (8, 9, 10, 11)]
+    # The range oscillates by one step around the value at which the policy fails.
     assert min(ends) <= holds_until <= max(ends) <= holds_until + 0.5
 
 
@@ -73,9 +73,9 @@ class Still:
     def __init__(self) -> None:
         config = embedded_config()
         twin = twin_of(config)
-        told = {feature.name: feature for feature in features_of(twin, config.observe)}
-        state = told["observation.state"]
-        self.space = Space(twin.robot.name, float(twin.control_hz), (state,), told["action"])
+        features = {feature.name: feature for feature in features_of(twin, config.observe)}
+        state = features["observation.state"]
+        self.space = Space(twin.robot.name, float(twin.control_hz), (state,), features["action"])
 
     def chunks(self, observation, *, instructions, real, noise) -> np.ndarray:  # noqa: ARG002
         here = observation["observation.state"][:, : noise.shape[2]]
@@ -115,10 +115,10 @@ def test_rows_of_one_thing_or_joint_survive_and_calibrated_rows_keep_their_range
     fitted, mass = "servo_stiffness_nm_rad.joint1", "object_mass_kg"
     rows = {mass: Uniform(0.1, 0.2), fitted: Uniform(100.0, 110.0)}
     config = replace(embedded_config(), randomization=rows)
-    found = report({"object": 30.0}, {"object": (wrong(mass, 0.6, 0.05),)})
-    wider = widen_by_diagnosis(config, found)
+    gap_report = report({"object": 30.0}, {"object": (wrong(mass, 0.6, 0.05),)})
+    wider = widen_by_diagnosis(config, gap_report)
     assert wider.randomization[fitted] == rows[fitted]
     assert support(wider, mass)[1] > 0.5
-    kept = widen_by_diagnosis(config, found, calibrated=frozenset({mass}))
+    kept = widen_by_diagnosis(config, gap_report, calibrated=frozenset({mass}))
     assert support(kept, mass) == (0.1, 0.2)
     assert rounds(config, lambda *_: WIDEN_ABOVE).randomization[fitted] == rows[fitted]

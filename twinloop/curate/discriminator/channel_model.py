@@ -1,4 +1,4 @@
-"""ChannelModel: what the other channels say about one feature, by ridge regression.
+"""ChannelModel: prediction of one feature from the other channels, by ridge regression.
 
 There are two models of each feature. The *step* model also reads the feature's own past and is the one-step dynamics
 model: it notices jumps, frozen values and noise. The *static* model reads the other features only: it notices bias,
@@ -97,7 +97,7 @@ def own_past(trajectories: Trajectories, feature: str, columns: tuple[int, ...])
 
 
 def reference_feature(features: Container[str], feature: str) -> str | None:
-    """The feature that says where the arm is, other than `feature` itself."""
+    """The feature with the position of the arm, other than `feature` itself."""
     return next((name for name in (STATE, COMMAND, ACTION) if name != feature and name in features), None)
 
 

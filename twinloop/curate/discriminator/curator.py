@@ -120,7 +120,7 @@ class Curator:
         """(n,) score: the larger one of the worst single aspect and the head, 0 where good episodes end."""
         alone = np.log(np.maximum(ratios.max(axis=1), 1e-3)) - self.centre[0]
         together = (self.head.logit(ratios) - self.centre[1]) / HEAD_UNIT
-        # The head knows fewer cases than physics does: it counts only where some aspect is at its limit.
+        # The head was trained on few kinds of faults, so it counts only where some aspect is at its limit.
         return np.maximum(alone, np.where(ratios.max(axis=1) > 1, np.minimum(together, alone + 1.0), alone))
 
 

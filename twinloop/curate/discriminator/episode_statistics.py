@@ -97,7 +97,7 @@ def _peak(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def end_table(trajectories: Trajectories) -> tuple[np.ndarray, tuple[str, ...]]:
-    """(n, columns) the last frame: where entities are relative to each other, what touches, what the labels say."""
+    """(n, columns) the last frame: relative positions of entities, contacts and labels."""
     last = trajectories.starts + trajectories.lengths - 1
     columns: list[np.ndarray] = []
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""Residuals of every frame: how far each channel is from what physics and the other channels say."""
+"""Residuals of every frame: deviation of each channel from physics and from its prediction by other channels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

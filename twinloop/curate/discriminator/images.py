@@ -1,4 +1,4 @@
-"""ImageModel: what the images of a camera usually show, and how they follow the motion of the robot.
+"""ImageModel: usual images of a camera, and how they follow the motion of the robot.
 
 Each image is a small thumbnail. Its principal components over good episodes are channels like any other: they jump if
 images are lost, stand still if the camera is frozen, and do not fit the joints if they belong to another episode or

@@ -1,4 +1,4 @@
-"""Physics of the objects in a scene: what a thing may do while it is held, while it lies, and while it falls."""
+"""Physics of the objects in a scene: possible motion of a thing that is held, at rest or falling."""
 
 from dataclasses import dataclass
 

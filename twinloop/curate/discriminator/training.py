@@ -1,4 +1,4 @@
-"""Train a curator: fit what is usual on good episodes, train the head against injected faults, choose the threshold."""
+"""Train a curator: fit the model on good episodes, train the head against injected faults, choose the threshold."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -110,7 +110,7 @@ def train_curator(
 
     curator, values = fitted(good, 0)
     for number in range(1, rounds):
-        # The tails of the core are too short. Each round lets in what lies a little beyond them.
+        # The tails of the core are too short. Each round adds episodes slightly beyond them.
         grown = good | (values <= curator.threshold + GROW)
         if (grown == good).all():
             break

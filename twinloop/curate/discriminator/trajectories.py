@@ -138,7 +138,7 @@ class Trajectories:
         )
 
     def blocks(self, episodes: int) -> "list[Trajectories]":
-        """The same in blocks of at most so many episodes, to bound the memory of what is computed from them."""
+        """Yield blocks of at most so many episodes, to bound the memory of computations."""
         if len(self) <= episodes:
             return [self]
         return [self.take(np.arange(at, min(at + episodes, len(self)))) for at in range(0, len(self), episodes)]

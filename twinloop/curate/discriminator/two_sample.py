@@ -1,7 +1,7 @@
 """Classifier two-sample test: can a classifier tell simulated from real episodes, and by which channels?
 
 Each episode is scored by a classifier that has not seen it (cross-fitting), so the figure is honest. An AUROC of 0.5
-means that the two cannot be told apart.
+means that the two cannot be distinguished.
 """
 
 from collections.abc import Callable

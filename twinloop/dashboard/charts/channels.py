@@ -64,7 +64,7 @@ def names(field: str = "name", *, limit: int = 150) -> dict[str, Any]:
 
 
 def room_around(values: Iterable[float] | np.ndarray, *, zero: bool = False) -> tuple[float, float]:
-    """The ends of an axis that holds all finite values with a little room, beginning at zero where asked."""
+    """The ends of an axis that holds all finite values with a little room, beginning at zero if requested."""
     finite = np.asarray(values, float)
     finite = finite[np.isfinite(finite)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
@@ -75,7 +75,7 @@ def room_around(values: Iterable[float] | np.ndarray, *, zero: bool = False) -> 
 
 
 def data(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Inline data. Numbers of NumPy become plain ones, and what is not finite becomes null."""
+    """Inline data. NumPy numbers become Python numbers, and non-finite values become null."""
     return {"values": [{name: _plain_value(value) for name, value in row.items()} for row in rows]}
 
 

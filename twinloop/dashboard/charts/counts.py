@@ -125,6 +125,6 @@ def heat(grid: PairGrid, x_title: str, y_title: str, description: str) -> Chart:
 
 
 def _cell_labels(edges: np.ndarray) -> dict[float, str]:
-    """Cells are drawn equally large, as they were counted, whatever their width in the parameter's unit."""
+    """All cells are drawn in the same size, independent of their width in the parameter's unit."""
     cells = len(edges) - 1
     return {place: number(float(edges[place])) for place in range(0, cells + 1, max(1, cells // 5))}

@@ -1,1 +1,1 @@
-"""Effects -> one small picture of what a row of the table does: a strip of what a camera sees, or curves over time."""
+"""Effects -> one small picture of the effect of a row: a strip of camera images, or curves over time."""

@@ -42,7 +42,7 @@ DRIVE_MEASURES: dict[str, MobileMeasure] = {
     "person_gap": MobileMeasure("gap to the nearest person, 3 m at most (m)", 0.05, lambda c: c["person_gap"]),
 }  # fmt: skip
 ROOM_MEASURES = ("free_distance", "obstacle_gap")
-"""Measures that show what stands in a room."""
+"""Measures for rows that change the layout of a room."""
 
 
 def drive_curves(row: Parameter, values: tuple[float, float, float]) -> tuple[str, Three, float]:

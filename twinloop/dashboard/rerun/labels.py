@@ -17,12 +17,12 @@ Parts = dict[str, dict[str, np.ndarray]]
 """Thing -> part of it (`left`, `u`, `x`) -> (f,)."""
 
 
-def log_labels(log: RerunLog, viewed: StoredEpisode) -> None:
-    for camera_feature in camera_features_of(viewed.features):
-        if camera_feature.kind in DRAWN and camera_feature.feature.name in viewed.frames:
+def log_labels(log: RerunLog, episode: StoredEpisode) -> None:
+    for camera_feature in camera_features_of(episode.features):
+        if camera_feature.kind in DRAWN and camera_feature.feature.name in episode.frames:
             parts: Parts = {}
             for name, values in zip(
-                camera_feature.feature.names, viewed.frames[camera_feature.feature.name].T, strict=True
+                camera_feature.feature.names, episode.frames[camera_feature.feature.name].T, strict=True
             ):
                 thing, _, part = name.rpartition(".")
                 parts.setdefault(thing, {})[part] = values

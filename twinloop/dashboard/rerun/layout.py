@@ -13,8 +13,8 @@ from twinloop.dashboard.rerun.words import EPISODE
 from twinloop.observe.recording import Feature
 
 
-def layout_of(viewed: StoredEpisode) -> rrb.Blueprint:
-    camera_features = camera_features_of(viewed.features)
+def layout_of(episode: StoredEpisode) -> rrb.Blueprint:
+    camera_features = camera_features_of(episode.features)
     # Depth and masks would cover the cell in the 3-D view; they have tabs of their own.
     hidden = [
         camera_feature.path
@@ -37,7 +37,7 @@ def layout_of(viewed: StoredEpisode) -> rrb.Blueprint:
             for name in cameras
         ]
         columns.append(rrb.Vertical(contents=tabs, name="cameras"))
-    columns.append(rrb.Tabs(*_plots(viewed), rrb.TextDocumentView(name="episode", origin=EPISODE), name="signals"))
+    columns.append(rrb.Tabs(*_plots(episode), rrb.TextDocumentView(name="episode", origin=EPISODE), name="signals"))
     return rrb.Blueprint(
         rrb.Horizontal(contents=columns, column_shares=[4, 2, 4] if camera_features else [5, 4]),
         rrb.TimePanel(timeline="time", state="collapsed"),
@@ -65,8 +65,8 @@ def _camera(name: str, camera_features: list[CameraFeature]) -> rrb.Tabs:
     return rrb.Tabs(over, *alone, name=name)
 
 
-def _plots(viewed: StoredEpisode) -> Sequence[rrb.Container | rrb.View]:
-    features = {feature.name: feature for feature in viewed.features if is_signal(feature)}
+def _plots(episode: StoredEpisode) -> Sequence[rrb.Container | rrb.View]:
+    features = {feature.name: feature for feature in episode.features if is_signal(feature)}
     compared = [features[name] for name in COMPARED if name in features]
     tracking = rrb.Grid(contents=_joints(compared), name="command and motion")
     others = [name for name in features if name not in COMPARED]

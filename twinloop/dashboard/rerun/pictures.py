@@ -18,10 +18,10 @@ MAX_SHOWN_M = 3.0
 MASK_OPACITY = 0.6
 
 
-def log_pictures(log: RerunLog, viewed: StoredEpisode) -> None:
-    for camera_feature in camera_features_of(viewed.features):
+def log_pictures(log: RerunLog, episode: StoredEpisode) -> None:
+    for camera_feature in camera_features_of(episode.features):
         if camera_feature.feature.is_picture:
-            frames = viewed.dataset.pictures(viewed.episode_index, camera_feature.feature.name)
+            frames = episode.dataset.pictures(episode.episode_index, camera_feature.feature.name)
             WRITERS[camera_feature.feature.dtype](log, camera_feature, frames)
 
 

@@ -28,19 +28,19 @@ class Recorded:
     size: int
 
 
-def record(viewed: StoredEpisode, path: Path) -> Recorded:
+def record(episode: StoredEpisode, path: Path) -> Recorded:
     # The same episode keeps its name, so that an open viewer replaces the old recording.
-    name = f"{viewed.dataset.header.config_digest[:12]}-{viewed.dataset.header.run_seed}-{viewed.attempt}"
+    name = f"{episode.dataset.header.config_digest[:12]}-{episode.dataset.header.run_seed}-{episode.attempt}"
     stream = rr.RecordingStream(APPLICATION, recording_id=name, send_properties=False)
     try:
         with path.open("ab"):
             pass
     except OSError as error:
         raise StorageError(f"{path}: cannot be written: {error.strerror}") from None
-    stream.save(path, default_blueprint=layout_of(viewed))
-    log = RerunLog(stream, viewed.time_s)
+    stream.save(path, default_blueprint=layout_of(episode))
+    log = RerunLog(stream, episode.time_s)
     for write in (log_words, log_space, log_views, log_pictures, log_labels, log_signals):
-        write(log, viewed)
+        write(log, episode)
     stream.flush()
     stream.disconnect()
     return Recorded(path, tuple(log.entities), path.stat().st_size)

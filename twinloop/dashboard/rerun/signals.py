@@ -18,12 +18,12 @@ COMPARED = {
 }
 
 
-def log_signals(log: RerunLog, viewed: StoredEpisode) -> None:
-    for feature in viewed.features:
+def log_signals(log: RerunLog, episode: StoredEpisode) -> None:
+    for feature in episode.features:
         if feature.name == PHASE:
-            _phases(log, viewed)
-        elif is_signal(feature) and feature.name in viewed.frames:
-            values = np.asarray(viewed.frames[feature.name], float).reshape(viewed.length, -1)
+            _phases(log, episode)
+        elif is_signal(feature) and feature.name in episode.frames:
+            values = np.asarray(episode.frames[feature.name], float).reshape(episode.length, -1)
             for path, name, column in zip(signal_paths(feature), elements(feature), values.T, strict=True):
                 log.columns(path, rr.Scalars.columns(scalars=column))
                 log.static(path, _line(feature, name))
@@ -55,9 +55,9 @@ def _line(feature: Feature, element: str) -> rr.SeriesLines:
     return rr.SeriesLines(names=name, interpolation_mode=mode, colors=COMPARED.get(feature.name))
 
 
-def _phases(log: RerunLog, viewed: StoredEpisode) -> None:
+def _phases(log: RerunLog, episode: StoredEpisode) -> None:
     """One state at every change of phase, with the dataset's names."""
-    phase, names = np.asarray(viewed.frames[PHASE]), viewed.dataset.header.phases
+    phase, names = np.asarray(episode.frames[PHASE]), episode.dataset.header.phases
     changes = np.concatenate([[0], np.flatnonzero(np.diff(phase)) + 1])
     states = [names[value] if 0 <= value < len(names) else f"phase {value}" for value in phase[changes]]
     log.columns(PHASE, rr.StateChange.columns(state=states), at=changes)

@@ -19,17 +19,17 @@ LIDAR, LIDAR_Z_M, ECHO_M = "observation.lidar", 0.11, 0.03
 """Feature of a lidar, height of its plane above the base's frame, and size of its points."""
 
 
-def log_space(log: RerunLog, viewed: StoredEpisode) -> None:
+def log_space(log: RerunLog, episode: StoredEpisode) -> None:
     log.static(WORLD, rr.ViewCoordinates.RIGHT_HAND_Z_UP)
-    if viewed.poses is not None:
-        _bodies(log, viewed.poses)
-        if mujoco.mj_name2id(viewed.poses.model, mujoco.mjtObj.mjOBJ_BODY, "object") >= 0:
-            _object_box(log, viewed.poses)
-        if LIDAR in viewed.frames:
-            _echoes(log, viewed, viewed.poses)
-    things = viewed.things()
-    if viewed.poses is not None and "base" not in things:
-        things["tool"] = _seven(viewed.poses.tool_to_world)
+    if episode.poses is not None:
+        _bodies(log, episode.poses)
+        if mujoco.mj_name2id(episode.poses.model, mujoco.mjtObj.mjOBJ_BODY, "object") >= 0:
+            _object_box(log, episode.poses)
+        if LIDAR in episode.frames:
+            _echoes(log, episode, episode.poses)
+    things = episode.things()
+    if episode.poses is not None and "base" not in things:
+        things["tool"] = _seven(episode.poses.tool_to_world)
     for name, poses in things.items():
         place(log, f"{WORLD}/pose/{name}", poses[:, :3], poses[:, 3:])
         log.static(f"{WORLD}/pose/{name}", rr.TransformAxes3D(AXIS_M))
@@ -69,9 +69,9 @@ def _object_box(log: RerunLog, poses: BodyPoses) -> None:
     log.static(f"{WORLD}/box/object", box)
 
 
-def _echoes(log: RerunLog, viewed: StoredEpisode, poses: BodyPoses) -> None:
+def _echoes(log: RerunLog, episode: StoredEpisode, poses: BodyPoses) -> None:
     """Points where the rays of a lidar ended, in the plane of the lidar. Rays without an echo have none."""
-    ranges = np.asarray(viewed.frames[LIDAR], float)
+    ranges = np.asarray(episode.frames[LIDAR], float)
     angles = 2 * np.pi * np.arange(ranges.shape[1]) / ranges.shape[1]
     flat = np.stack([ranges * np.cos(angles), ranges * np.sin(angles), 0 * ranges + LIDAR_Z_M], axis=-1)
     world = np.einsum("fij,frj->fri", poses.tool_to_world[:, :3, :3], flat) + poses.tool_to_world[:, None, :3, 3]

@@ -85,7 +85,9 @@ class StoredEpisode:
         return poses
 
 
-def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: int | None = None) -> StoredEpisode:
+def read_stored_episode(
+    dataset: Dataset, *, episode_index: int | None = None, attempt: int | None = None
+) -> StoredEpisode:
     """Read one stored episode by its index among stored episodes or by its index in the run."""
     frames = dataset.episode(episode_index, attempt=attempt)
     attempt = int(frames["attempt"][0])
@@ -93,9 +95,9 @@ def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: 
     numbers, lengths = (np.asarray(table[name].to_pylist()) for name in ("attempt", "length"))
     index = int(np.count_nonzero(lengths[numbers < attempt]))
     (row,) = table.filter(numbers == attempt).to_pylist()
-    viewed = StoredEpisode(dataset, index, attempt, frames, row, None, None)
-    state, environment = viewed.truest(STATE), viewed.truest(ENVIRONMENT)
-    corners = viewed.truest(CORNERS)
+    episode = StoredEpisode(dataset, index, attempt, frames, row, None, None)
+    state, environment = episode.truest(STATE), episode.truest(ENVIRONMENT)
+    corners = episode.truest(CORNERS)
     if environment is not None and corners is not None:
         environment = np.concatenate([environment, corners], axis=1)
     try:
@@ -106,11 +108,11 @@ def read_viewed(dataset: Dataset, *, episode_index: int | None = None, attempt: 
             poses = walk_poses(walk_twin_of(config), state, environment)
         elif isinstance(config, WheelsConfig):
             poses = wheel_poses(
-                wheel_twin_of(config), draws_of(attempt, viewed.drawn), state, environment,
+                wheel_twin_of(config), draws_of(attempt, episode.drawn), state, environment,
                 seed=dataset.header.run_seed, fixed=config.scene.fixed,
             )  # fmt: skip
         else:
-            poses = poses_of(twin_of(config), draws_of(attempt, viewed.drawn), state, environment)
+            poses = poses_of(twin_of(config), draws_of(attempt, episode.drawn), state, environment)
     except (UsageError, DatasetError) as error:
         # Signals and images can be shown without the twin, e.g. if the robot's model file is missing.
         return StoredEpisode(dataset, index, attempt, frames, row, None, None, str(error))

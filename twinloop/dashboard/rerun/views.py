@@ -52,11 +52,11 @@ def camera_path(name: str) -> str:
     return f"{WORLD}/camera/{rr.escape_entity_path_part(name)}"
 
 
-def log_views(log: RerunLog, viewed: StoredEpisode) -> None:
+def log_views(log: RerunLog, episode: StoredEpisode) -> None:
     """Write the pose and pinhole model of each camera. Rerun does not model distortion, so images stay distorted."""
-    camera_features = camera_features_of(viewed.features)
+    camera_features = camera_features_of(episode.features)
     for name in dict.fromkeys(camera_feature.camera for camera_feature in camera_features):
-        lens, to_mount = (viewed.columns.get(f"camera/{name}/{key}") for key in ("lens", "to_mount"))
+        lens, to_mount = (episode.columns.get(f"camera/{name}/{key}") for key in ("lens", "to_mount"))
         if lens is None or to_mount is None:
             continue
         sizes = [
@@ -71,15 +71,15 @@ def log_views(log: RerunLog, viewed: StoredEpisode) -> None:
             camera_xyz=rr.ViewCoordinates.RDF, image_plane_distance=IMAGE_PLANE_M,
         )  # fmt: skip
         log.static(f"{camera_path(name)}/lens", pinhole)
-        poses = _to_world(viewed, name, np.reshape(to_mount, (4, 4)))
+        poses = _to_world(episode, name, np.reshape(to_mount, (4, 4)))
         if poses is not None:
             place_matrices(log, camera_path(name), poses)
 
 
-def _to_world(viewed: StoredEpisode, camera: str, to_mount: np.ndarray) -> np.ndarray | None:
+def _to_world(episode: StoredEpisode, camera: str, to_mount: np.ndarray) -> np.ndarray | None:
     """(f, 4, 4), or None if the pose of its mount is not known."""
-    if viewed.config is None or camera not in viewed.config.cameras:
+    if episode.config is None or camera not in episode.config.cameras:
         return None
-    if viewed.config.cameras[camera].mount == "fixed":
-        return np.tile(to_mount, (viewed.length, 1, 1))
-    return None if viewed.poses is None else viewed.poses.tool_to_world @ to_mount
+    if episode.config.cameras[camera].mount == "fixed":
+        return np.tile(to_mount, (episode.length, 1, 1))
+    return None if episode.poses is None else episode.poses.tool_to_world @ to_mount

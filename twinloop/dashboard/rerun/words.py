@@ -13,29 +13,29 @@ EPISODE = "episode"
 CHECK = "check/"
 
 
-def log_words(log: RerunLog, viewed: StoredEpisode) -> None:
-    log.static(EPISODE, rr.TextDocument(page_of(viewed), media_type=rr.MediaType.MARKDOWN))
+def log_words(log: RerunLog, episode: StoredEpisode) -> None:
+    log.static(EPISODE, rr.TextDocument(page_of(episode), media_type=rr.MediaType.MARKDOWN))
 
 
-def page_of(viewed: StoredEpisode) -> str:
-    columns, header = viewed.columns, viewed.dataset.header
+def page_of(episode: StoredEpisode) -> str:
+    columns, header = episode.columns, episode.dataset.header
     verdict = current_verdict(columns.get("verdict", "unknown"))
     lines = [
         f"# {columns.get('task', 'episode')}",
         "",
-        f"Episode {viewed.episode_index} of {header.name}: attempt {viewed.attempt} of run seed {header.run_seed}.",
+        f"Episode {episode.episode_index} of {header.name}: attempt {episode.attempt} of run seed {header.run_seed}.",
         "",
         f"- verdict: **{verdict}**, success: {'yes' if columns.get('success') else 'no'}",
-        f"- {viewed.length} frames at {header.fps:g} a second, {viewed.time_s[-1]:.2f} s",
+        f"- {episode.length} frames at {header.fps:g} a second, {episode.time_s[-1]:.2f} s",
         f"- ended in phase {columns.get('last_phase') or 'unknown'}, after {columns.get('retries', 0)} retries",
         f"- robot {header.robot}, config {header.config_digest[:12]}, {header.engine}",
     ]
-    if viewed.note:
-        lines += ["", f"Without the 3-D twin: {viewed.note}"]
+    if episode.note:
+        lines += ["", f"Without the 3-D twin: {episode.note}"]
     lines += ["", "## Drawn", "", "| parameter | value | what it changes |", "|---|---|---|"]
     lines += [
         f"| {column} | {with_unit(number(value), column)} | {meaning(column)} |"
-        for column, value in viewed.drawn.items()
+        for column, value in episode.drawn.items()
     ] or ["| nothing varies | | |"]
     stored = {
         current_verdict(name.removeprefix(CHECK)): value for name, value in columns.items() if name.startswith(CHECK)

@@ -1,4 +1,4 @@
-"""Options of the command line that replace or complete what a source says."""
+"""Options of the command line that replace or complete the metadata of a source."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +11,7 @@ class IngestOptions:
     Attributes:
         pictures: "auto" keeps the cameras that nearly all episodes have, "all" every camera, "none" no camera.
             Episodes without a video of a kept camera are rejected.
-        rate_hz, robot, task, outcome: replace what the source says; "" and None leave it.
+        rate_hz, robot, task, outcome: replace the value of the source; "" and None keep it.
     """
 
     pictures: Literal["auto", "all", "none"] = "auto"

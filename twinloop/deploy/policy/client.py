@@ -33,7 +33,7 @@ class PolicyProcess:
         self._checkpoint, self._program = checkpoint, tuple(program)
         self._process: subprocess.Popen | None = None
         self._link: socket.socket | None = None
-        self._asked = 0
+        self._requests = 0
 
     @property
     def running(self) -> bool:
@@ -85,10 +85,10 @@ class PolicyProcess:
             if feature.name == INSTRUCTION:
                 continue  # it is sent as text
             arrays[feature.name] = np.asarray(features[feature.name])
-        self._asked += 1
+        self._requests += 1
         link.settimeout(timeout_s)
         try:
-            send(link, {"instruction": instruction, "asked": self._asked}, {**arrays, "noise": noise})
+            send(link, {"instruction": instruction, "asked": self._requests}, {**arrays, "noise": noise})
         except WireError as error:
             raise self.lost(str(error)) from None
 
@@ -102,7 +102,7 @@ class PolicyProcess:
             chunk = arrays["chunk"]
         except (WireError, KeyError) as error:
             raise self.lost(str(error)) from None
-        if message.get("asked") != self._asked or chunk.shape != (self.horizon, *self.facts.space.action.shape):
+        if message.get("asked") != self._requests or chunk.shape != (self.horizon, *self.facts.space.action.shape):
             raise self.lost(f"returned an action chunk of wrong shape: {chunk.shape}")
         return chunk
 

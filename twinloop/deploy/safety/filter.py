@@ -95,25 +95,25 @@ class SafetyFilter:
         """
         motion, reasons = self._motion, []
         effort, force_n = _measured(readings or {})
-        meant = None if action is None else intended(action, len(self._home))
-        if meant is None and action is not None:
+        requested = None if action is None else intended(action, len(self._home))
+        if requested is None and action is not None:
             reasons.append("non_finite")
         if self._back_off.look(effort, force_n):
             reasons.append("force")
             target = self._back_off.back()
         else:
-            target = self._home if meant is None and self._bounds.of_speeds else meant
+            target = self._home if requested is None and self._bounds.of_speeds else requested
         if target is None:
-            wish = at_once = motion.rest()
+            wanted = at_once = motion.rest()
         else:
             within = motion.within(target)
             if (np.abs(within - target) > self._noticed).any():
                 reasons.append("position")
-            wish, at_once = motion.chase(within)
+            wanted, at_once = motion.chase(within)
             if motion.faster_than_allowed(at_once).any():
                 reasons.append("velocity")
-        light = eased(wish, effort, self._bounds.effort)
-        if (light != wish).any():
+        light = eased(wanted, effort, self._bounds.effort)
+        if (light != wanted).any():
             reasons.append("effort")
         velocity = motion.possible(light)
         # If neither velocity nor effort limits the motion, the acceleration limit does.
@@ -126,7 +126,7 @@ class SafetyFilter:
         for workspace in self._workspaces:
             workspace.filtered(command)
         self._back_off.sent(command)
-        return FilterResult(command, command if meant is None else meant, tuple(reasons))
+        return FilterResult(command, command if requested is None else requested, tuple(reasons))
 
     def _inside(self, velocity: np.ndarray) -> tuple[np.ndarray, bool]:
         """A velocity that keeps all tools inside the workspace, and whether it is the requested one."""

@@ -68,9 +68,9 @@ def look(
     logs = tuple(load_runlog(path.resolve()) for path in runlogs)
     check_state(registry_path, live, logs)
     real, shifts = _since(live, logs, scales)
-    strange = None if shifts is None else shifts.largest > rules.monitor.drift_deviations
+    unusual = None if shifts is None else shifts.largest > rules.monitor.drift_deviations
     monitor = monitor_of(rules, promoted_at=shown_for(registry), drift=scales is not None)
-    watched = watch(monitor, real, strange)
+    watched = watch(monitor, real, unusual)
     incidents, undone = _act(registry_path, live, logs, real, shifts, watched, rules)
     write_state(registry_path, live, logs, watched)
     return MonitorResult(Registry.open(registry_path), live, real, watched, incidents, undone)
@@ -82,8 +82,8 @@ def shown_for(registry: Registry) -> Rate:
     for record in reversed(registry.ledger.records):
         if record.checkpoint == production and record.verdict == PROMOTED and record.transition.endswith("production"):
             rows = [row for entry in record.evidence if entry.get("kind") == "runlog" for row in entry["rates"]]
-            mine = [row for row in rows if row["checkpoint"] == production]
-            return Rate(sum(int(row["managed"]) for row in mine), sum(int(row["trials"]) for row in mine))
+            own_rows = [row for row in rows if row["checkpoint"] == production]
+            return Rate(sum(int(row["managed"]) for row in own_rows), sum(int(row["trials"]) for row in own_rows))
     raise RegistryError(f"{registry.ledger.path}: has no record of the promotion of {production[:12]}...")
 
 
@@ -92,8 +92,8 @@ def _since(
 ) -> tuple[RealEpisodes, Shifts | None]:
     """Return the live policy's episodes recorded after it went live, in order, and the shifts of their inputs."""
     whole = all_episodes(logs)
-    mine = (whole.checkpoint == live.checkpoint) & (whole.recorded_at > in_utc(live.since)) & ~whole.interrupted
-    real = whole.take(mine)
+    since = (whole.checkpoint == live.checkpoint) & (whole.recorded_at > in_utc(live.since)) & ~whole.interrupted
+    real = whole.take(since)
     if scales is None:
         return real, None
     shifts = [shifts_of(log.path, scales) for log in logs]

@@ -59,16 +59,18 @@ class Watched:
     @property
     def sentence(self) -> str:
         bound = "at least" if self.lower_is_worse else "at most"
-        promised = f"{bound} {100 * self.expected:.0f} % expected"
+        expectation = f"{bound} {100 * self.expected:.0f} % expected"
         if not len(self.values):
-            return f"{LABELS[self.name]}: no episode yet, {promised}"
+            return f"{LABELS[self.name]}: no episode yet, {expectation}"
         if self.alarm is None:
-            return f"{LABELS[self.name]}: {100 * self.values.mean():.0f} % over {len(self.values)} episodes, {promised}"
+            return (
+                f"{LABELS[self.name]}: {100 * self.values.mean():.0f} % over {len(self.values)} episodes, {expectation}"
+            )
         recent = self.values[self.began : self.alarm]
         return (
             f"{LABELS[self.name]}: {100 * recent.mean():.0f} % in the {len(recent)} episodes up to number "
             f"{self.alarm}, "
-            f"{promised}"
+            f"{expectation}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -92,19 +94,19 @@ def monitor_of(rules: RulesConfig, *, promoted_at: Rate, drift: bool) -> Monitor
     return Monitor(tuple(watches), float(rises.false_alarm_episodes))
 
 
-def watch(monitor: Monitor, real: RealEpisodes, strange: np.ndarray | None) -> tuple[Watched, ...]:
+def watch(monitor: Monitor, real: RealEpisodes, unusual: np.ndarray | None) -> tuple[Watched, ...]:
     """Update a new `monitor` with these episodes and return its signals.
 
     Args:
-        strange: (n,) whether the inputs of an episode are unlike the training data; None if drift is not monitored.
+        unusual: (n,) whether the inputs of an episode are unlike the training data; None if drift is not monitored.
     """
     values: dict[str, np.ndarray] = {
         SUCCESS: real.managed.astype(float),
         INTERVENTIONS: (real.interventions > 0).astype(float),
         SAFETY: real.grave / np.maximum(real.length, 1),
     }
-    if strange is not None:
-        values[DRIFT] = np.asarray(strange, float)
+    if unusual is not None:
+        values[DRIFT] = np.asarray(unusual, float)
     path: dict[str, list[float]] = {name: [] for name in values}
     for row in range(len(real)):
         monitor = monitor.update({name: float(signal[row]) for name, signal in values.items()})

@@ -14,7 +14,7 @@ from twinloop.learn.card import REINFORCEMENT
 
 def rules(case: Case) -> tuple[Rule, ...]:
     limits = case.rules.validated
-    sure = f"confidence {limits.confidence:g}"
+    confidence = f"confidence {limits.confidence:g}"
     return (
         Rule("finished", "training ran to the end", "is", True, partial(_finished, case)),
         Rule("metrics", "losses on the card are finite numbers", "is", True, partial(_metrics, case)),
@@ -23,8 +23,8 @@ def rules(case: Case) -> tuple[Rule, ...]:
         Rule("evidence", "all evidence files are unchanged", "is", True, partial(believed, case)),
         Rule("episodes", "number of attempts in each twin", "at least", limits.episodes, partial(_episodes, case)),
         Rule("unseen draws", "no evaluation uses draws from the training data", "is", True, partial(_unseen, case)),
-        Rule("success", f"lower bound of success, {sure}", "at least", limits.success, partial(_success, case)),
-        Rule("harm", f"upper bound of implausible or unsafe attempts, {sure}", "at most", limits.harm,
+        Rule("success", f"lower bound of success, {confidence}", "at least", limits.success, partial(_success, case)),
+        Rule("harm", f"upper bound of implausible or unsafe attempts, {confidence}", "at most", limits.harm,
              partial(_harm, case)),
         Rule("no regress", "difference to the live policy's success on the same draws, lower end (95 %)",
              "at least", -limits.regress, partial(_regress, case)),

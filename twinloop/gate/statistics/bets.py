@@ -44,7 +44,7 @@ class Bets:
         ratio = np.asarray(values, float) / np.asarray(most, float)
         return 1 - self.shares + self.shares * ratio[..., None]
 
-    def log_money(self, values: ArrayLike, counts: ArrayLike, most: ArrayLike) -> np.ndarray:
+    def log_wealth(self, values: ArrayLike, counts: ArrayLike, most: ArrayLike) -> np.ndarray:
         """Log of the wealth, from an initial wealth of 1, after `counts` (..., k) of each of `values` (k,)."""
         logs = np.log(self.factors(np.asarray(values, float), np.asarray(most, float)[..., None]))
         grown = (np.asarray(counts, float)[..., None] * logs).sum(axis=-2)
@@ -91,7 +91,7 @@ def lower_limits(values: ArrayLike, counts: ArrayLike, *, error: float, using: B
     low, high = np.zeros(len(tallies)), np.ones(len(tallies))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        refuted = using.log_money(values, tallies, middle) >= -np.log(error)
+        refuted = using.log_wealth(values, tallies, middle) >= -np.log(error)
         low, high = np.where(refuted, middle, low), np.where(refuted, high, middle)
     return low
 

@@ -61,18 +61,18 @@ def _series(
     verdict, took, open_ = np.zeros(count, int), np.full(count, most), np.arange(count)
     sides = ((plan.bets_for, plan.error), (plan.bets_against, plan.miss))
     gains = plan.factors()
-    money = [np.ones((count, len(side.shares))) for side, _ in sides]
+    wealth = [np.ones((count, len(side.shares))) for side, _ in sides]
     for trial in range(1, most + 1):
         outcome = rng.choice(len(chances), size=len(open_), p=chances)
         decided = []
         for place, (side, wrong) in enumerate(sides):
-            money[place] *= gains[place][outcome]
-            decided.append(money[place] @ side.weights >= 1 / wrong)
+            wealth[place] *= gains[place][outcome]
+            decided.append(wealth[place] @ side.weights >= 1 / wrong)
         better, worse = decided[0], decided[1] & ~decided[0]
         verdict[open_[better]], verdict[open_[worse]] = 1, -1
         ended = better | worse
         took[open_[ended]] = trial
-        open_, money = open_[~ended], [wealth[~ended] for wealth in money]
+        open_, wealth = open_[~ended], [side_wealth[~ended] for side_wealth in wealth]
         if not len(open_):
             break
     return verdict, took

@@ -3,7 +3,7 @@
 Each episode gives numbers in 0..1: success, intervention, the share of periods in which the safety filter acted, and
 how much of the inputs is out-of-distribution. The mean of each is expected to be at least, or at most, a given value.
 Bets (see `bets`) are made against this expectation. The time of a change is unknown, so each episode adds one unit of
-wealth: money = (money + 1) · gain. While the expectation holds, the expected wealth after t episodes is at most t. The
+wealth: wealth = (wealth + 1) · gain. While the expectation holds, the mean wealth after t episodes is at most t. The
 mean number of episodes before the wealth exceeds A is then at least A, and the probability of exceeding A within t
 episodes is at most t/A. This is the Shiryaev-Roberts e-detector of Shin, Ramdas and Rinaldo (2024).
 """
@@ -21,7 +21,7 @@ from twinloop.gate.statistics.binomial import rate_bound
 
 Worse = Literal["lower", "higher"]
 SHARES = 16
-RICHEST = 1e300
+MAX_WEALTH = 1e300
 FALSE_ALARM_EPISODES = 2000.0
 
 
@@ -70,13 +70,13 @@ class DetectorState:
     """The state of one signal's detector.
 
     Attributes:
-        money: the wealth on each share.
+        wealth: wealth on each share.
         seen: number of values.
         total: sum of the values.
         alarmed_at: number of the episode that raised the alarm, from 1; None without an alarm.
     """
 
-    money: tuple[float, ...]
+    wealth: tuple[float, ...]
     seen: int = 0
     total: float = 0.0
     alarmed_at: int | None = None
@@ -128,15 +128,15 @@ class Monitor:
     def closeness(self) -> dict[str, float]:
         """Signal -> closeness to an alarm, 0 to 1: the log of its wealth relative to the log of the threshold."""
         return {
-            watch.name: float(np.clip(np.log1p(self._money(watch, state)) / np.log1p(self.threshold), 0, 1))
+            watch.name: float(np.clip(np.log1p(self._wealth(watch, state)) / np.log1p(self.threshold), 0, 1))
             for watch, state in zip(self.watches, self.states, strict=True)
         }
 
     def update(self, values: Mapping[str, float | None]) -> "Monitor":
         """Return the monitor after one more episode. A signal that is absent or None has no value in this episode."""
         known = {watch.name for watch in self.watches}
-        if strange := sorted(set(values) - known):
-            raise ValueError(f"{', '.join(strange)}: not monitored; signals: {', '.join(sorted(known))}")
+        if unknown := sorted(set(values) - known):
+            raise ValueError(f"{', '.join(unknown)}: not monitored; signals: {', '.join(sorted(known))}")
         number = self.episodes + 1
         states = tuple(
             self._next(watch, state, values.get(watch.name), number)
@@ -149,14 +149,14 @@ class Monitor:
             return state
         if not 0 <= value <= 1:
             raise ValueError(f"{watch.name}: {value} in episode {number}; a number from 0 to 1 was expected")
-        money = np.minimum((np.array(state.money) + 1) * watch.gains(float(value)), RICHEST)
-        now = DetectorState(tuple(money.tolist()), state.seen + 1, state.total + float(value), state.alarmed_at)
-        alarmed = state.alarmed_at is None and self._money(watch, now) >= self.threshold
+        wealth = np.minimum((np.array(state.wealth) + 1) * watch.gains(float(value)), MAX_WEALTH)
+        now = DetectorState(tuple(wealth.tolist()), state.seen + 1, state.total + float(value), state.alarmed_at)
+        alarmed = state.alarmed_at is None and self._wealth(watch, now) >= self.threshold
         return replace(now, alarmed_at=number) if alarmed else now
 
     @staticmethod
-    def _money(watch: MonitoredSignal, state: DetectorState) -> float:
-        return float(np.array(state.money) @ watch.bets.weights)
+    def _wealth(watch: MonitoredSignal, state: DetectorState) -> float:
+        return float(np.array(state.wealth) @ watch.bets.weights)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -164,7 +164,12 @@ class Monitor:
             "episodes": self.episodes,
             "watches": [
                 watch.to_json()
-                | {"money": list(state.money), "seen": state.seen, "total": state.total, "alarmed_at": state.alarmed_at}
+                | {
+                    "money": list(state.wealth),
+                    "seen": state.seen,
+                    "total": state.total,
+                    "alarmed_at": state.alarmed_at,
+                }
                 for watch, state in zip(self.watches, self.states, strict=True)
             ],
         }
@@ -179,17 +184,17 @@ class Monitor:
         watches, states = [], []
         for row in value["watches"]:
             watch = MonitoredSignal(row["name"], row["expected"], row["worse"], row["notice"])
-            money = tuple(float(amount) for amount in row["money"])
-            if len(money) != len(watch.bets.shares) or not all(
-                math.isfinite(amount) and amount >= 0 for amount in money
+            wealth = tuple(float(amount) for amount in row["money"])
+            if len(wealth) != len(watch.bets.shares) or not all(
+                math.isfinite(amount) and amount >= 0 for amount in wealth
             ):
                 raise ValueError(
-                    f"{watch.name}: {len(money)} amounts of wealth were given; {len(watch.bets.shares)} "
+                    f"{watch.name}: {len(wealth)} amounts of wealth were given; {len(watch.bets.shares)} "
                     "finite ones from 0 were expected"
                 )
             alarmed_at = None if row["alarmed_at"] is None else int(row["alarmed_at"])
             watches.append(watch)
-            states.append(DetectorState(money, int(row["seen"]), float(row["total"]), alarmed_at))
+            states.append(DetectorState(wealth, int(row["seen"]), float(row["total"]), alarmed_at))
         return cls(tuple(watches), float(value["false_alarm_episodes"]), int(value["episodes"]), tuple(states))
 
 

@@ -100,5 +100,5 @@ class PredictionRecord:
 
 def record(held: Sequence[bool], *, confidence: float) -> PredictionRecord:
     missed = len(held) - int(sum(held))
-    evidence = float(ANYWHERE.log_money([0.0, 1.0], [len(held) - missed, missed], 1 - confidence))
+    evidence = float(ANYWHERE.log_wealth([0.0, 1.0], [len(held) - missed, missed], 1 - confidence))
     return PredictionRecord(len(held), missed, confidence, evidence)

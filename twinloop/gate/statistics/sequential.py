@@ -109,8 +109,8 @@ class _Plan(ABC):
             raise ValueError(f"{list(counts)} was given; counts of {', '.join(self.outcomes)} were expected")
         trials, tally = int(sum(counts)), np.asarray(counts, float)
         null, target = self._scaled(self.null), self._scaled(self.target)
-        better = float(self.bets_for.log_money(self.values, tally, null))
-        worse = float(self.bets_against.log_money(1 - self.values, tally, 1 - target))
+        better = float(self.bets_for.log_wealth(self.values, tally, null))
+        worse = float(self.bets_against.log_wealth(1 - self.values, tally, 1 - target))
         bottom, (low, high) = self.scale[0], limits(self.values, tally, error=self.error)
         wide = self.scale[1] - bottom
         mean = float(tally @ np.array(list(self.outcomes.values())) / trials) if trials else None

@@ -23,7 +23,7 @@ from twinloop.observe.recording import Feature
 
 FREE_POINTS = 12
 MASK_IDS = 16
-"""Ids of a mask that the network tells apart. Higher ids count as the last one."""
+"""Number of mask ids that the network distinguishes. Higher ids count as the last one."""
 
 SUFFIXES = ("_depth", "_instances", "_classes")
 PIXEL_WEIGHT = 0.1

@@ -1,4 +1,4 @@
-"""IterationRecord: what one iteration of a training by reinforcement did; one line of its curve."""
+"""IterationRecord: the result of one iteration of reinforcement learning; one line of its curve."""
 
 from dataclasses import dataclass, field
 

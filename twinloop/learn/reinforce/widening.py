@@ -43,7 +43,7 @@ class WideningCurriculum:
             np.minimum(nominal + self._step, self._most),
         )
         self._seed, self._calls = seed, 0
-        self._tried = np.full((width, 2), -1)  # the row and the end (0 low, 1 high) that an environment tries
+        self._tested = np.full((width, 2), -1)  # the row and the end (0 low, 1 high) that an environment tests
         self._counts = np.zeros((len(self.rows), 2, 2), int)  # trials and successes at each end
 
     def adjust(self, ids: np.ndarray, draws: Draws) -> Draws:
@@ -51,7 +51,7 @@ class WideningCurriculum:
         self._calls += 1
         at_end = rng.random(len(ids)) < AT_AN_END
         rows, ends = rng.integers(len(self.rows), size=len(ids)), rng.integers(2, size=len(ids))
-        self._tried[ids, 0], self._tried[ids, 1] = np.where(at_end, rows, -1), ends
+        self._tested[ids, 0], self._tested[ids, 1] = np.where(at_end, rows, -1), ends
         values = dict(draws.values)
         for number, name in enumerate(self.rows):
             span = self._most[number] - self._least[number]
@@ -64,7 +64,7 @@ class WideningCurriculum:
 
     def ended(self, ids: np.ndarray, success: np.ndarray) -> None:
         for slot, succeeded in zip(ids, success, strict=True):
-            row, end = self._tried[slot]
+            row, end = self._tested[slot]
             if row >= 0:
                 self._counts[row, end] += (1, int(succeeded))
                 if self._counts[row, end, 0] >= TRIALS:
@@ -92,13 +92,13 @@ class WideningCurriculum:
 
     def state(self) -> dict[str, np.ndarray]:
         return {
-            "low": self.low.copy(), "high": self.high.copy(), "tried": self._tried.copy(),
+            "low": self.low.copy(), "high": self.high.copy(), "tried": self._tested.copy(),
             "counts": self._counts.copy(), "calls": np.array(self._calls),
         }  # fmt: skip
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         self.low[:], self.high[:] = state["low"], state["high"]
-        self._tried[:], self._counts[:], self._calls = state["tried"], state["counts"], int(state["calls"])
+        self._tested[:], self._counts[:], self._calls = state["tried"], state["counts"], int(state["calls"])
 
 
 def _widens(name: str, distribution: Distribution) -> bool:

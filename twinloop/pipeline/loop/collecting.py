@@ -71,7 +71,7 @@ class Collecting:
             write_json(file, requests + ([{"robot": robot, "episodes": rest, "conditions": {}}] if rest else []))
         return read_plan(file) if json.loads(file.read_text(encoding="utf-8")) else ()
 
-    def run(self, number: int, requests: tuple[CollectionRequest, ...], *, say: Callable[[str], None]) -> int:
+    def run(self, number: int, requests: tuple[CollectionRequest, ...], *, on_activity: Callable[[str], None]) -> int:
         """Collect, and return the number of accepted demonstrations in the runlog."""
         settings, log = self._settings, self.log(number)
         if settings.gated and not settings.simulated:
@@ -80,7 +80,7 @@ class Collecting:
         imperfection = None if settings.demonstrator == "script" else default.imperfection
         for request in requests:
             conditions = ", ".join(f"{name} {value}" for name, value in request.conditions.items())
-            say(f"collecting {request.episodes} demonstrations{f' with {conditions}' if conditions else ''}")
+            on_activity(f"collecting {request.episodes} demonstrations{f' with {conditions}' if conditions else ''}")
             done = collect(
                 self._place.robot, log, episodes=request.episodes,
                 first=FIRST_SCENE + self._spent(number) + request.first,
@@ -92,7 +92,7 @@ class Collecting:
         return demonstrations_in(log)
 
     def _by_people(self, number: int, requests: tuple[CollectionRequest, ...], log: Path) -> int:
-        """Wait until people have collected what was asked for."""
+        """Wait until people have collected the requested demonstrations."""
         wanted, done = sum(request.episodes for request in requests), demonstrations_in(log)
         if done < wanted:
             folder = self._folder.parent / ("round-0/before" if number == BEFORE else f"round-{number}")

@@ -1,4 +1,4 @@
-"""Predicted and realised gains of a loop: what the plan of a round promised, and what the next round won."""
+"""Predicted and realised gains of a loop: the prediction of a round's plan, and the gain of the next round."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,5 +32,5 @@ def realised_gain(before: Sequence[Round], robot: Mapping[str, Any]) -> float | 
 def experience_of(rounds: Sequence[Round]) -> Experience:
     """Predicted and realised gains of the rounds so far."""
     gains = [(done.predicted_gain, done.realised_gain) for done in rounds]
-    pairs = [(predicted, won) for predicted, won in gains if predicted is not None and won is not None]
-    return Experience(len(pairs), sum(predicted for predicted, _ in pairs), sum(won for _, won in pairs))
+    pairs = [(predicted, realised) for predicted, realised in gains if predicted is not None and realised is not None]
+    return Experience(len(pairs), sum(predicted for predicted, _ in pairs), sum(realised for _, realised in pairs))

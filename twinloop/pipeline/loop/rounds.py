@@ -109,7 +109,7 @@ def _round(config: RunConfig, steps: Steps, people: People, before: tuple[Round,
         first = folder / "before"
         with storage_errors(first):
             first.mkdir(exist_ok=True)
-        collecting.run(BEFORE, collecting.requests(BEFORE, None, first), say=steps.say)
+        collecting.run(BEFORE, collecting.requests(BEFORE, None, first), on_activity=steps.on_activity)
     known = collecting.known(number)
     learnt = sum(map(demonstrations_in, known))
     card = steps.train(steps.generate(config), known, learnt)
@@ -140,7 +140,7 @@ def _prepare(
         steps.calibrate(config, report, people)
     if settings.strategy in COLLECTING:
         requests = collecting.requests(done.number, report, steps.folder, experience=experience_of(rounds))
-        collected = collecting.run(done.number, requests, say=steps.say)
+        collected = collecting.run(done.number, requests, on_activity=steps.on_activity)
     return replace(
         done, verdict=report.verdict() if report is not None else "",
         open_gaps=tuple(finding.gap for finding in report.open) if report is not None else (),
@@ -164,7 +164,7 @@ def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
     if strategy == "adr":
         file = folder / "widened.yaml"
         if not file.exists():
-            steps.say("widening")
+            steps.on_activity("widening")
             wider, rates = widen_by_success(config, folder / "policy")
             write_json(folder / "widened.json", rates)
             with storage_errors(file):

@@ -42,11 +42,11 @@ class Steps:
     """
 
     def __init__(
-        self, out: Path, settings: LoopConfig, number: int, say: Callable[[str], None], executor: Executor = LOCAL,
-        place: Workplace | None = None,
+        self, out: Path, settings: LoopConfig, number: int, on_activity: Callable[[str], None],
+        executor: Executor = LOCAL, place: Workplace | None = None,
     ):  # fmt: skip
         self.place = place or Workplace(settings.robot)
-        self.out, self.settings, self.number, self.say = out, settings, number, say
+        self.out, self.settings, self.number, self.on_activity = out, settings, number, on_activity
         self.executor = executor
         self.folder = out / f"round-{number}"
         self.policy, self.calibration = self.folder / "policy", self.folder / "calibration"
@@ -58,7 +58,7 @@ class Steps:
         """
         if self.settings.strategy == "real":
             return ()
-        self.say("generating")
+        self.on_activity("generating")
         datasets = self._datasets(config)
         for number, (folder, kind) in enumerate(datasets.items()):
             count = self.settings.episodes // len(datasets) + (number < self.settings.episodes % len(datasets))
@@ -76,10 +76,10 @@ class Steps:
         before = self.out / f"round-{self.number - 1}"
         share = real_share(learnt) if simulated and real else float(not simulated)
         if self.number == 0:
-            self.say("training")
+            self.on_activity("training")
             job = self._training_job(simulated, real, share)
         else:
-            self.say("fine-tuning")
+            self.on_activity("fine-tuning")
             job = self._finetuning_job(before, simulated, real, share)
         train(job, self.policy)
         return read_card(self.policy)
@@ -116,7 +116,7 @@ class Steps:
         rates = []
         for (name, kind), folder in zip(self._kinds(config).items(), self._evaluations(config), strict=True):
             if not (folder / "evaluation.json").exists():
-                self.say(f"evaluating in the twin, with a {name}")
+                self.on_activity(f"evaluating in the twin, with a {name}")
                 candidate = candidate_of(self.policy)
                 done = evaluate(
                     candidate, kind.with_seed(unseen_seed(candidate)), config_name=f"round-{self.number}/{name}",
@@ -132,9 +132,9 @@ class Steps:
         if self.settings.gated:
             return gated_trials(
                 self.policy, self._evaluations(config), self.runlog, trials, people,
-                round_number=self.number, say=self.say,
+                round_number=self.number, on_activity=self.on_activity,
             )  # fmt: skip
-        self.say(f"running on {trials.name}")
+        self.on_activity(f"running on {trials.name}")
         deploy_trials(self.policy, self.runlog, trials)
         return TrialsResult("candidate", (), self.runlog, success_in(self.runlog, read_card(self.policy).digest))
 
@@ -156,7 +156,7 @@ class Steps:
         """Diagnose in the twin with the config's own object. Differences of other objects belong to the object gap."""
         folder = self.folder / "diagnosis"
         if not (folder / "report.json").exists():
-            self.say("diagnosing")
+            self.on_activity("diagnosing")
             episodes = self.settings.cell_episodes
             report = diagnose(
                 [runlog], candidate_of(self.policy), config, config_name=f"round-{self.number}",
@@ -169,10 +169,10 @@ class Steps:
         return read_report(folder)
 
     def calibrate(self, config: RunConfig, report: GapReport, people: People) -> None:
-        """Carry out the plan's calibration of the drive. A robot that cannot be calibrated is left as it is."""
+        """Carry out the plan's calibration of the drive. A robot that cannot be calibrated is skipped."""
         if make_plan(report, robot=self.settings.robot).excites:
             people.require_ready(self.number, self._trials().name)
-            try_calibration(config, self.place.robot, self.calibration, seed=self.settings.seed, say=self.say)
+            try_calibration(config, self.place.robot, self.calibration, seed=self.settings.seed, say=self.on_activity)
 
     def _datasets(self, config: RunConfig) -> dict[Path, RunConfig]:
         kinds = self._kinds(config.with_seed(self.settings.seed)).values()

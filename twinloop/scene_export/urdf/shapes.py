@@ -70,7 +70,7 @@ class Shapes:
         return UrdfPart("mesh", {"filename": self._written[key]}, to_body)
 
     def parts(self, geom: int, *, collision: bool) -> list[UrdfPart]:
-        """What is seen of a geom, or what touches: the convex hull of a mesh."""
+        """The visual or the collision shape of a geom. A mesh collides as its convex hull."""
         model, kinds = self._model, mujoco.mjtGeom
         kind, size = kinds(int(model.geom_type[geom])), model.geom_size[geom]
         pose = transform(model.geom_pos[geom], model.geom_quat[geom])

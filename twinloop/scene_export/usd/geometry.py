@@ -1,4 +1,4 @@
-"""Geoms as prims: what is seen, what touches, and which geoms touch each other."""
+"""Geoms as prims: visual shapes, collision shapes, and collision groups."""
 
 import mujoco
 import numpy as np

@@ -1,4 +1,4 @@
-"""The page of a loop that waits for people: what to do, as a checklist to print."""
+"""The page of a loop that waits for people: a checklist to print."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,12 +16,12 @@ BEFORE = (
 )
 
 
-def write_errands_page(
+def write_checklist_page(
     target: Path, *, robot: str, text: str, commands: Sequence[str], requests: Sequence[CollectionRequest]
 ) -> Path:
-    """Write what a loop waits for. `requests`: demonstrations to collect; empty if it waits for something else."""
+    """Write the checklist. `requests`: demonstrations to collect; empty if the loop waits for something else."""
     page = render_page(
-        "errands.html",
+        "checklist.html",
         title="checklist · twinloop",
         heading="Waiting for people",
         lead=f"{text}.",
