@@ -25,6 +25,7 @@ class Desk:
     tool_axes: np.ndarray = field(default_factory=lambda: np.eye(3)[None])
     table_height_m: np.ndarray = field(default_factory=lambda: np.zeros(1))
     support_force_n: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    shoulder_m: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     @property
     def finger_force_n(self) -> np.ndarray:
