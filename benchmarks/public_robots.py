@@ -119,7 +119,7 @@ def trial(repository: str, path: str, folder: Path) -> Trial:
     with tempfile.TemporaryDirectory() as scratch:
         while True:
             proposed, error, inspected_s = run("inspect-robot", str(root / path), *options)
-            answer = remedy(error, root, options)
+            answer = remedy(error, root / path, root, options)
             if not answer:
                 break
             options += answer
@@ -151,12 +151,15 @@ def run(*arguments: str) -> tuple[str, str, float]:
     return done.stdout, (done.stderr.strip() or "failed") if done.returncode else "", round(cpu_s, 1)
 
 
-def remedy(error: str, root: Path, options: list[str]) -> list[str]:
+def remedy(error: str, file: Path, root: Path, options: list[str]) -> list[str]:
     """The options that a message of inspect-robot asks for; [] if there are none."""
     package = PACKAGE.search(error)
     if package:
-        folders = sorted(place for place in root.rglob(package[1]) if place.is_dir())
-        return ["--package", f"{package[1]}={folders[0]}"] if folders else []
+        # Of several folders with this name, the one nearest to the model.
+        for above in file.parents:
+            folders = sorted(place for place in above.rglob(package[1]) if place.is_dir())
+            if folders or above == root:
+                return ["--package", f"{package[1]}={folders[0]}"] if folders else []
     return ["--root", str(root)] if "--root DIR" in error and "--root" not in options else []
 
 

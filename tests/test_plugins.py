@@ -71,6 +71,27 @@ def test_an_unknown_skill_or_relation_is_named_with_file_line_and_the_nearest_na
     assert "\n" not in message
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("bad_entity", "program=(*grasp('objct'), *lift('objct'))", ["phase 1", "did you mean object"]),
+        ("bad_end", "longest_s=float('inf')", ["longest_s: is inf", "at most 600 s"]),
+    ],
+)
+def test_a_task_with_a_mistake_is_named_with_package_file_and_line(install, name: str, change: str, words: list[str]):
+    source = (
+        "from dataclasses import replace\nfrom twinloop.twin.skills import grasp, lift\n"
+        f"from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE\n\nMINE = replace(PICK_AND_PLACE, {change})\n"
+    )
+    install(name.replace("_", "-"), {"twinloop.tasks": {"mine": f"{name}:MINE"}}, source)
+    with pytest.raises(PluginError) as raised:
+        load("twinloop.tasks")
+    message = str(raised.value)
+    for word in ("entry point 'mine' of twinloop.tasks", f"{name}.py:5", "task 'pick_and_place'", "Fix or", *words):
+        assert word in message, message
+    assert "\n" not in message
+
+
 def test_a_name_that_is_built_in_is_refused(install):
     install("takes-name", {"twinloop.robots": {"franka_panda": "takes_name:ARM"}}, "ARM = 'an arm'")
     with pytest.raises(PluginError, match="'franka_panda' is already taken by Twinloop itself"):

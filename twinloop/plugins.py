@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from sysconfig import get_path
 from typing import Any, Literal, get_args
 
 from twinloop.errors import PluginError, nearest
@@ -126,9 +127,10 @@ def _line(error: Exception) -> str:
 
 
 def _is_foreign(filename: str) -> bool:
-    return not filename.startswith("<") and Path(__file__).parent not in Path(filename).parents and all(
-        f"{sep}importlib{sep}" not in filename for sep in ("/", "\\")
-    )  # fmt: skip
+    """Whether a file is neither part of Twinloop nor of Python itself."""
+    path, stdlib = Path(filename), Path(get_path("stdlib"))
+    of_python = path.is_relative_to(stdlib) and "site-packages" not in path.parts
+    return not filename.startswith("<") and Path(__file__).parent not in path.parents and not of_python
 
 
 def _known_names(error: Exception) -> str:

@@ -13,6 +13,7 @@ CUBE_OBJ = "\n".join(
 )
 OPEN_OBJ = CUBE_OBJ.rpartition("\n")[0]
 URDF = "arm_joints: [shoulder], gripper: {joints: [left], fingers: [a, b]}, home: [0]"
+PANDAS = "left: {robot: franka_panda, position_m: [0, 0, 0]}, right: {robot: franka_panda, position_m: [0, 0.05, 0]}"
 UNKNOWN_ROW = "randomization: {physics: {red_cub.object_mass_kg: [0.1, 0.2]}}"
 
 
@@ -26,6 +27,7 @@ UNKNOWN_ROW = "randomization: {physics: {red_cub.object_mass_kg: [0.1, 0.2]}}"
         ("scene: {things: {object: {mesh: big.obj, scale: 100}}}", ["cell.yaml:", "things.object", "big.obj"]),
         ("scene: {things: {object: {mesh: open.obj, scale: 0.04}}}", ["things.object", "open.obj", "not closed"]),
         ("scene: {things: {object: {mesh: big.obj, scale: 0.2}}}", ["cell.yaml:", "gripper", "smaller scale"]),
+        (f"scene: {{task: hand_to_hand, robots: {{{PANDAS}}}}}", ["cell.yaml:", "scene.robots", "inside each other"]),
         (f"scene: {{robot: {{urdf: arm.urdf, {URDF}}}}}", ["arm.urdf", "forearm.stl", "missing", "--package"]),
         (f"scene: {{robot: {{urdf: other.urdf, {URDF}}}}}", ["other.urdf", "package 'nobody'", "{nobody: DIR}"]),
     ],

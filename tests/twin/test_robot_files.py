@@ -1,5 +1,6 @@
 """Model files of users: meshes that are not there, folders beside the model, flanges, and arms that are short."""
 
+import re
 from pathlib import Path
 
 import mujoco
@@ -9,11 +10,12 @@ import yaml
 
 from tests.twin.small_robots import stl_box, urdf_arm
 from tests.twin.test_inspect_robot import inspect, successes
-from twinloop.errors import ConfigError
+from twinloop.errors import ConfigError, ModelError
 from twinloop.run.config import config_from_text
 from twinloop.twin.robots.inspection.fingers import outward_axis
 from twinloop.twin.robots.inspection.flange import find_flange
 from twinloop.twin.robots.measure import torque_limits_nm
+from twinloop.twin.robots.model_source import ModelSource
 from twinloop.twin.robots.servos import gains_of, resolve_damping_ratios
 from twinloop.twin.robots.so101 import build as so101_build
 
@@ -104,6 +106,32 @@ def test_the_smaller_limit_of_drive_and_joint_counts(limit: str, expected: float
         f"<actuator><position joint='j' {limit}/></actuator></mujoco>"
     )
     assert torque_limits_nm(model, [0], [0]) == pytest.approx([expected])
+
+
+def test_torque_limits_that_cannot_hold_the_arm_are_replaced(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """Some files give one small number for all joints."""
+    (folder / "arm.urdf").write_text(re.sub(r'effort="[\d.]+" velocity="3.14"', 'effort="9"', urdf_arm(fingers=True)))
+    code, text, _ = inspect(capsys, "arm.urdf")
+    assert code == 0
+    assert "the torque limits of the file do not hold the arm" in text
+    limits = yaml.safe_load(text)["scene"]["robot"]["torque_limits_nm"]
+    assert min(limits) >= 9
+    assert limits[1] > 60  # the shoulder carries 14 kg
+
+
+def test_unused_properties_of_xacro_do_not_matter(folder: Path):
+    (folder / "arm.urdf").write_text(
+        urdf_arm(fingers=True).replace(
+            '<robot name="arm">',
+            '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="width" value=".2"/>',
+        )
+    )
+    ModelSource(folder / "arm.urdf").spec().compile()
+    (folder / "arm.urdf").write_text(
+        (folder / "arm.urdf").read_text().replace('size="0.05 0.05 0.05"', 'size="${width} 1 1"')
+    )
+    with pytest.raises(ModelError, match="has xacro macros"):
+        _ = ModelSource(folder / "arm.urdf").urdf
 
 
 def test_a_damping_ratio_becomes_a_damping():

@@ -93,6 +93,10 @@ def read_urdf(path: Path, *, root: Path, packages: Mapping[str, Path], skip_miss
 
 
 def _refuse_xacro(path: Path, tree: ElementTree.Element) -> None:
+    """Refuse macros. Properties that nothing uses are left over from an expansion and are dropped."""
+    if not any("${" in " ".join(element.attrib.values()) for element in tree.iter()):
+        for element in [child for child in tree if child.tag.endswith("property") and "xacro" in child.tag]:
+            tree.remove(element)
     macros = any("xacro" in element.tag or "${" in " ".join(element.attrib.values()) for element in tree.iter())
     if macros:
         raise ModelError(

@@ -140,19 +140,23 @@ class _Inspection:
         return np.where(limited & ~wide, middle, 0.0) + 0.05
 
     def _torques(self) -> tuple[float, ...] | None:
-        """Torque limits for joints that need a servo and have no limit; None if the model has all it needs."""
+        """Torque limits for joints that have none, or too small ones; None if the model has all it needs."""
         kinds = [drive_of(self.spec, name)[0] for name in self.arm_names]
         torques = [torque_limit_nm(self.spec, name) for name in self.arm_names]
         for kind in sorted(set(kinds) - {"position"}):
             names = ", ".join(name for name, other in zip(self.arm_names, kinds, strict=True) if other == kind)
             self.missing.append(_DRIVES[kind].format(names=names))
-        if all(torque is not None for torque in torques):
+        gravity = _gravity_torques_nm(self.model, list(self.roles.arm))
+        # Placeholders, such as one number for all joints, are common in URDF files.
+        weak = any(torque is not None and torque < need for torque, need in zip(torques, gravity, strict=True))
+        if all(torque is not None for torque in torques) and not weak:
             return None
-        self.missing.append(f"no torque limits: {GRAVITY_RESERVE:g} times the largest gravity torque; check them")
-        proposed = GRAVITY_RESERVE * _gravity_torques_nm(self.model, list(self.roles.arm))
+        why = "the torque limits of the file do not hold the arm" if weak else "no torque limits"
+        self.missing.append(f"{why}: {GRAVITY_RESERVE:g} times the largest gravity torque; check them")
+        proposed = GRAVITY_RESERVE * gravity
         proposed = np.maximum(proposed, max(MIN_TORQUE_SHARE * proposed.max(), MIN_TORQUE_NM))
         return tuple(
-            round(float(guess), 2) if torque is None else torque
+            round(max(float(guess), torque or 0.0), 2) if torque is None or weak else torque
             for torque, guess in zip(torques, proposed, strict=True)
         )
 
