@@ -126,10 +126,11 @@ def _limits(robot: Robot) -> str:
     """The physical limits of a small robot, which are behind its cells."""
     assert robot.area is not None
     jaws = f"its jaws hold things up to {1000 * robot.widest_grip_m:.0f} mm" if robot.widest_grip_m else ""
+    area, axes = robot.area, len(robot.arm_joints)
     return (
-        f"Limits of `{robot.name}`: {len(robot.arm_joints)} axes, so the hand turns up only in the vertical plane of the "
-        f"arm and leans back by at most {degrees(robot.area.lean_rad):.0f}°; it works {robot.area.nearest_m:g} to "
-        f"{robot.area.farthest_m:g} m from its first joint; {jaws}; its joints have {max(robot.torque_limits_nm):g} N·m."
+        f"Limits of `{robot.name}`: {axes} axes, so the hand turns up only in the vertical plane of the arm and leans "
+        f"back by at most {degrees(area.lean_rad):.0f}°; it works {area.nearest_m:g} to {area.farthest_m:g} m from its "
+        f"first joint; {jaws}; its joints have {max(robot.torque_limits_nm):g} N·m."
     )
 
 
