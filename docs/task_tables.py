@@ -1,8 +1,10 @@
 """Tables of docs/tasks.md: the tasks, and the success of the scripted expert with every robot."""
 
+from math import degrees
 from typing import Any
 
 from twinloop.cli.tasks import canonical_instruction
+from twinloop.twin.robot import Robot
 from twinloop.twin.robots import robots
 from twinloop.twin.task_checks import unfit
 from twinloop.twin.tasks import tasks
@@ -45,7 +47,7 @@ def _seeds(measured: dict[str, Any]) -> str:
     by_mark: dict[str, list[str]] = {}
     for seed, mark in _marks(measured).items():
         by_mark.setdefault(mark, []).append(str(seed))
-    words = [f"those with {mark} {' and '.join(seeds)}" for mark, seeds in by_mark.items() if mark]
+    words = [f"those with {mark} {', '.join(seeds)}" for mark, seeds in by_mark.items() if mark]
     return f"The seed of unmarked cells is {' or '.join(by_mark.get('', ['–']))}, " + ", ".join(words) + "."
 
 
@@ -100,13 +102,15 @@ def _rate(cell: dict[str, Any] | None, marks: dict[int, str]) -> str:
 
 def _reasons(measured: dict[str, Any]) -> str:
     """Cells below their goal, with the most common reasons and what sets rejected episodes apart."""
-    lines = []
+    lines: list[str] = []
+    below: dict[str, None] = {}
     for name, cell in measured.items():
         robot, task, ranges = name.split("/")
         if cell["accepted"] < ENOUGH[ranges] * cell["episodes"]:
             reasons = ", ".join(f"{reason} {count}" for reason, count in cell["rejected"].items())
             failures = ", ".join(f"{failure} {count}" for failure, count in cell["failures"].items())
             counts = f"{reasons} ({failures})" if failures else reasons
+            below[robot] = None
             lines.append(f"- `{task}` with `{robot}`, {ranges}: {counts}. {_cause(cell)}".rstrip())
     if not lines:
         return ""
@@ -114,6 +118,19 @@ def _reasons(measured: dict[str, Any]) -> str:
         "Cells below 90 % (`realistic`: 80 %), with their most common reasons and failures, the phase in which most "
         "rejected episodes end, and the physical quantities that set them apart from accepted ones (medians):\n\n"
         + "\n".join(lines)
+        + "".join(f"\n\n{_limits(robots()[name])}" for name in below if robots()[name].area is not None)
+    )
+
+
+def _limits(robot: Robot) -> str:
+    """The physical limits of a small robot, which are behind its cells."""
+    assert robot.area is not None
+    jaws = f"its jaws hold things up to {1000 * robot.widest_grip_m:.0f} mm" if robot.widest_grip_m else ""
+    area, axes = robot.area, len(robot.arm_joints)
+    return (
+        f"Limits of `{robot.name}`: {axes} axes, so the hand turns up only in the vertical plane of the arm and leans "
+        f"back by at most {degrees(area.lean_rad):.0f}°; it works {area.nearest_m:g} to {area.farthest_m:g} m from its "
+        f"first joint; {jaws}; its joints have {max(robot.torque_limits_nm):g} N·m."
     )
 
 

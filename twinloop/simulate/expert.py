@@ -55,6 +55,7 @@ class Expert:
         self._open, self._closed = (np.array([getattr(one, name) for one in grippers]) for name in ("open", "closed"))
         speeds = [(index.arm.robot or twin.robot).closing_speed for index in twin.arms]
         self._closes = np.array([np.inf if speed is None else speed * twin.control_period_s for speed in speeds])
+        self._closes_slowly = bool(np.isfinite(self._closes).any())
         self._opening = np.tile(self._open, (width, 1))
         self._all = np.arange(width)
         self._tick = np.zeros(width, int)
@@ -101,9 +102,10 @@ class Expert:
             arm.move(pace)
         target = _joined([arm.target_rad for arm in self._arms])
         closed = np.stack([arm.program.closed[arm.phase] for arm in self._arms], axis=1)
-        wanted = np.where(closed, self._closed, self._open)
-        opening = np.where(closed, np.maximum(wanted, self._opening - self._closes), wanted)
-        self._opening = opening
+        opening = np.where(closed, self._closed, self._open)
+        if self._closes_slowly:
+            opening = np.where(closed, np.maximum(opening, self._opening - self._closes), opening)
+            self._opening = opening
         slipping = (self._tick >= self._slips_at) & (self._tick < self._slips_at + self._slip)
         quiet = [arm.program.noise[arm.phase, None] for arm in self._arms]
         noise = _joined([self._noise[:, index.columns] * factor

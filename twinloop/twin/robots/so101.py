@@ -151,8 +151,8 @@ SO101 = Robot(
     velocity_limits_rad_s=(NO_LOAD_SPEED_RAD_S,) * 5,
     torque_limits_nm=(STALL_TORQUE_NM,) * 5,
     reach_m=0.36,
-    # The hand points straight down up to 0.15 m above the base, if the wrist is nearer than 0.24 m. On this plinth that
-    # is 0.27 m above the table, and the hand still reaches the table itself out to 0.28 m.
+    # The hand points straight down up to 0.08 m above the base and 0.22 m from the first joint. On this plinth that is
+    # 0.2 m above the table, and the hand still reaches the table itself out to 0.28 m.
     mount_m=(0.3, 0.02, 0.12),
     widest_grip_m=0.02,
     closing_speed=2.5,

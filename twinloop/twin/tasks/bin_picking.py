@@ -23,6 +23,7 @@ from twinloop.twin.relations import at_rest, either_inside, let_go
 from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, lift, place
+from twinloop.twin.skills.grasp import stay
 from twinloop.twin.task import Role, Task
 from twinloop.twin.unvaried import HEAVY_INSERT, MANY_CONTACTS
 
@@ -119,6 +120,8 @@ def _program(half_m: tuple[float, float], wall_m: float, out_m: float) -> tuple[
         *lift("asked", by_m=out_m),
         *carry("asked", to="zone", height_m=0.08),
         *place("asked", on="zone", tolerance_m=0.012),
+        # A round product may roll a little.
+        Phase("wait", stay, "let go", thing="asked", until=at_rest("asked").holds, relative=True, longest_s=3.0),
     )
 
 
