@@ -60,8 +60,26 @@ CAUSES: dict[tuple[str, str], str] = {
 """Why cells are below their goal, as far as it was looked into, on other seeds."""
 
 
-def tables(measured: dict[str, Any]) -> dict[str, str]:
-    return {"TASKS": _tasks(), "SUCCESS": _success(measured), "REASONS": _reasons(measured), "COST": _cost(measured)}
+def tables(measured: dict[str, Any], whole: dict[str, Any]) -> dict[str, str]:
+    """The parts of the page.
+
+    Args:
+        measured: cells of benchmarks/tasks.py.
+        whole: results of benchmarks/all_tasks.py; empty if there are none.
+    """
+    cost = _whole_cost(whole) if whole else _cost(measured)
+    return {"TASKS": _tasks(), "SUCCESS": _success(measured), "REASONS": _reasons(measured), "COST": cost}
+
+
+def _whole_cost(whole: dict[str, Any]) -> str:
+    """Time of a run of all tasks with all robots, and the extrapolated time of 10,000 episodes."""
+    return (
+        f"`twinloop generate --tasks all --robots all --episodes {whole['episodes']}` took {whole['wall_s'] / 60:.1f} "
+        f"minutes with {whole['workers']} workers on two cores ({whole['cpu_s']:.0f} s of CPU time, at most "
+        f"{whole['peak_mib']:,} MiB of memory in all processes). "
+        f"Extrapolated from that, not measured: {whole['wanted']:,} episodes take about "
+        f"{whole['extrapolated_minutes']:.0f} minutes (`python benchmarks/all_tasks.py`)."
+    )
 
 
 def _cost(measured: dict[str, Any]) -> str:
