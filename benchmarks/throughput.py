@@ -73,6 +73,7 @@ def main() -> None:
     parser.add_argument("--tasks", default=",".join(TASKS), help='other tasks, with commas; "" for none')
     parser.add_argument("--task-seconds", type=float, default=50.0, help="length of each run of another task")
     parser.add_argument("--task-rounds", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=0, help="processes and threads for other tasks; 0 for all cores")
     parser.add_argument("--steps", default="4,10", help='physics steps to compare with Genesis, in ms; "" for none')
     parser.add_argument("--store", action="store_true", help="write the results file after every part")
     parser.add_argument("--json", action="store_true")
@@ -99,7 +100,12 @@ def main() -> None:
     result.setdefault("tasks", {})
     for name in filter(None, args.tasks.split(",")):
         result["tasks"][name] = compare(
-            name, config_of(name), args.task_rounds, passes=TASK_PASSES, seconds=args.task_seconds
+            name,
+            config_of(name),
+            args.task_rounds,
+            passes=TASK_PASSES,
+            seconds=args.task_seconds,
+            workers=args.workers,
         )
         keep()
     result.setdefault("steps", {})
@@ -129,21 +135,30 @@ def compare_step(step_ms: float, episodes: int, rounds: int) -> dict[str, Any]:
 
 
 def compare(
-    name: str, config: RunConfig, rounds: int, *, passes: int, episodes: int = 0, seconds: float = 0.0
+    name: str,
+    config: RunConfig,
+    rounds: int,
+    *,
+    passes: int,
+    episodes: int = 0,
+    seconds: float = 0.0,
+    workers: int = 0,
 ) -> dict[str, Any]:
     """The rates of the engine and of `generate`, and their ratios.
 
     Args:
-        episodes: of `generate`; 0 for as many as the engine simulates in `seconds`.
+        episodes: of `generate`; 0 for as many as the engine simulates in `seconds` on all cores.
+        workers: processes of `generate` and threads of the engine; 0 for all cores.
     """
     width = WIDTHS.get(name, WIDTH)
     note(f"{name}: recording the commands of {width} episodes")
-    limit_of = Limit(width, config)
+    limit_of = Limit(width, config, threads=workers)
     limits, tuned, ours = [], [], []
     for number in range(rounds):
         limits.append(limit_of.measure(passes))
-        episodes = episodes or round(limits[0].per_s * seconds)
-        ours.append(generate(episodes, config))
+        # From CPU time, so that a busy machine does not measure shorter runs.
+        episodes = episodes or round(limits[0].per_cpu_s * (os.cpu_count() or 1) * seconds)
+        ours.append(generate(episodes, config, workers=workers))
         tuned.append(limit_of.measure(passes, tuned=True))
         limits.append(limit_of.measure(passes))
         speeds = [rate.per_s for rate in (*limits[-2:], ours[-1])]
@@ -162,6 +177,7 @@ def compare(
         "arms": len(limit_of.twin.robot.arms),
         "episodes": episodes,
         "rounds": rounds,
+        "workers": workers or os.cpu_count(),
     }
 
 
@@ -241,8 +257,8 @@ def _padded(episodes: Episodes) -> np.ndarray:
     return episodes["command"][np.array(rows)].astype(float)
 
 
-def generate(episodes: int, config: RunConfig | None = None) -> Rate:
-    """Rates of `twinloop generate` in a process of its own."""
+def generate(episodes: int, config: RunConfig | None = None, *, workers: int = 0) -> Rate:
+    """Rates of `twinloop generate` in a process of its own, with this number of workers; 0 for one per core."""
     # With this variable every process would compile all modules again.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as folder:
@@ -259,6 +275,7 @@ def generate(episodes: int, config: RunConfig | None = None) -> Rate:
             str(episodes),
             "--out",
             str(out),
+            *(["--workers", str(workers)] if workers else []),
         ]
         began, cpu_before = time.perf_counter(), _children_cpu_s()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)

@@ -73,7 +73,8 @@ def _cells() -> str:
 
 def tasks_page(tables: ModuleType) -> str:
     measured = _results("tasks")["cells"] if (RESULTS / "tasks.json").exists() else {}
-    return _filled(_template("tasks"), tables.tables(measured))
+    whole = _results("all_tasks") if (RESULTS / "all_tasks.json").exists() else {}
+    return _filled(_template("tasks"), tables.tables(measured, whole))
 
 
 def learning_page(tables: ModuleType) -> str:

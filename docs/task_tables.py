@@ -26,13 +26,20 @@ QUANTITIES = {
 """Quantities of `benchmarks/task_causes.py` -> words and unit."""
 
 
-def tables(measured: dict[str, Any]) -> dict[str, str]:
+def tables(measured: dict[str, Any], whole: dict[str, Any]) -> dict[str, str]:
+    """The parts of the page.
+
+    Args:
+        measured: cells of benchmarks/tasks.py.
+        whole: results of benchmarks/all_tasks.py; empty if there are none.
+    """
+    cost = _whole_cost(whole) if whole else _cost(measured)
     return {
         "TASKS": _tasks(),
         "SUCCESS": _success(measured),
         "SEEDS": _seeds(measured),
         "REASONS": _reasons(measured),
-        "COST": _cost(measured),
+        "COST": cost,
     }
 
 
@@ -49,6 +56,17 @@ def _seeds(measured: dict[str, Any]) -> str:
         by_mark.setdefault(mark, []).append(str(seed))
     words = [f"those with {mark} {', '.join(seeds)}" for mark, seeds in by_mark.items() if mark]
     return f"The seed of unmarked cells is {' or '.join(by_mark.get('', ['–']))}, " + ", ".join(words) + "."
+
+
+def _whole_cost(whole: dict[str, Any]) -> str:
+    """Time of a run of all tasks with all robots, and the extrapolated time of 10,000 episodes."""
+    return (
+        f"`twinloop generate --tasks all --robots all --episodes {whole['episodes']}` took {whole['wall_s'] / 60:.1f} "
+        f"minutes with {whole['workers']} workers on two cores ({whole['cpu_s']:.0f} s of CPU time, at most "
+        f"{whole['peak_mib']:,} MiB of memory in all processes). "
+        f"Extrapolated from that, not measured: {whole['wanted']:,} episodes take about "
+        f"{whole['extrapolated_minutes']:.0f} minutes (`python benchmarks/all_tasks.py`)."
+    )
 
 
 def _cost(measured: dict[str, Any]) -> str:

@@ -43,11 +43,11 @@ def width_of(
 ) -> int:
     """Simulations in flight in each worker.
 
-    A worker that renders handles one shard at a time and needs no more slots. An empty slot costs time, so there are at
-    most as many slots as `episodes`.
+    A worker that renders, or whose shards are of several tasks, handles one shard at a time and needs no more slots. An
+    empty slot costs time, so there are at most as many slots as `episodes`.
     """
     most = min(_slots(config) if engine.backend == "cpu" else WORLDS, -(-episodes // workers))
-    if config.cameras:
+    if config.cameras or len(config.by_task) > 1:
         most = min(most, config.dataset.shard_episodes)
     return max(1, min(most, -(-config.rollout.parallel_envs // workers)))
 
