@@ -95,6 +95,10 @@ class _ArmTracker:
         numbers = np.arange(len(self._phases))
         counts = mine[:, None] & evidence & (alone | (numbers == before[:, None]))
         self._completed = np.maximum(before, (counts * (numbers + 1)).max(axis=1))
+        # The condition of the next phase may hold already, and then its expert ends in this period.
+        following = self._completed[:, None] == numbers
+        holds = (following & evidence & self._conditional).any(axis=1)
+        self._completed += (self._completed > before) & holds
         self._fresh = np.where(mine, self._completed > before, self._fresh)
         # The next phase begins where this one has ended.
         self._program.enter(cell, self._phase, self._fresh & mine)
