@@ -25,17 +25,18 @@ from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 if TYPE_CHECKING:
     from twinloop.gate.robot_identity import RobotIdentity
 
-KINDS: dict[str, Callable[[str], LiveRobot]] = {
-    "twin": lambda config: twin_robot(config),
-    "rehearsal": lambda cell: RehearsalRobot(cell or "nominal"),
-    "lerobot": LerobotRobot,
-}
-
 
 def twin_robot(config: str = "") -> LiveRobot:
     """The twin of a config, "" being the embedded cell."""
     moves_about = bool(config) and isinstance(load_config(Path(config)), MobileConfig)
     return MobileTwinRobot(config) if moves_about else TwinRobot(config)
+
+
+KINDS: dict[str, Callable[[str], LiveRobot]] = {
+    "twin": twin_robot,
+    "rehearsal": lambda cell: RehearsalRobot(cell or "nominal"),
+    "lerobot": LerobotRobot,
+}
 
 
 SEVERAL = ("rehearsal", "twin")
