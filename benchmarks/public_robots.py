@@ -155,7 +155,7 @@ def remedy(error: str, file: Path, root: Path, options: list[str]) -> list[str]:
     """The options that a message of inspect-robot asks for; [] if there are none."""
     package = PACKAGE.search(error)
     if package:
-        # Of several folders with this name, the one nearest to the model.
+        # If several folders have this name, use the one nearest to the model.
         for above in file.parents:
             folders = sorted(place for place in above.rglob(package[1]) if place.is_dir())
             if folders or above == root:

@@ -30,6 +30,7 @@ from twinloop.twin.twin import Twin
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+WORDS = {2: "two", 3: "three", 4: "four"}
 
 
 @pytest.fixture(scope="module")
@@ -268,6 +269,7 @@ def test_the_figures_of_the_readme_equal_the_results():
         f"{throughput['ours']:.0f} curated trajectories a second on {throughput['cores']} CPU cores",
         f"{throughput['ratio']:.2f} of what the physics engine alone does",
         f"{throughput['times_published']:.1f} times the published rate",
+        f"about {WORDS[round(throughput['steps']['10']['times_genesis'])]} times as fast as Genesis",
         f"in {len(diagnosis['rows'])} of {diagnosis['planned']} planned rehearsal cells",
         f"named first in {first['hits']} of {first['cases']}",
         f"had managed {_managed(before)} managed {_managed(after)} after two rounds and {after['demonstrations']} demo",

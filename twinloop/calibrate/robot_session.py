@@ -55,15 +55,15 @@ def calibrate_robot(
 
 
 def try_calibration(
-    config: RunConfig, robot: str | LiveRobot, folder: Path, *, seed: int, say: Callable[[str], None]
+    config: RunConfig, robot: str | LiveRobot, folder: Path, *, seed: int, on_activity: Callable[[str], None]
 ) -> None:
     """Calibrate a robot once. If its motions tell nothing, or are not possible, note why and keep the twin."""
     if is_calibrated(folder) or (folder / SKIPPED).exists():
         return
     try:
-        calibrate_robot(config, robot, folder, seed=seed, on_step=say)
+        calibrate_robot(config, robot, folder, seed=seed, on_step=on_activity)
     except (UsageError, DatasetError) as error:
-        say(f"calibration is skipped: {error}")
+        on_activity(f"calibration is skipped: {error}")
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             replace_file(folder / SKIPPED, f"{error}\n".encode(), scratch=folder)

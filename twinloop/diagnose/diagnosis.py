@@ -146,7 +146,7 @@ def _twin_rate(emulator: Emulator) -> Rate:
 
 
 def posterior_of(diagnosis: Diagnosis, config: RunConfig, *, scale: IntervalScale | None = None) -> PosteriorSamples:
-    """What the findings of a diagnosis are made from.
+    """The posterior samples from which the findings of a diagnosis are computed.
 
     Args:
         config: the config of the twin; its ranges are those that the policy was trained on.

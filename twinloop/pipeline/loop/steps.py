@@ -172,7 +172,9 @@ class Steps:
         """Carry out the plan's calibration of the drive. A robot that cannot be calibrated is skipped."""
         if make_plan(report, robot=self.settings.robot).excites:
             people.require_ready(self.number, self._trials().name)
-            try_calibration(config, self.place.robot, self.calibration, seed=self.settings.seed, say=self.on_activity)
+            try_calibration(
+                config, self.place.robot, self.calibration, seed=self.settings.seed, on_activity=self.on_activity
+            )
 
     def _datasets(self, config: RunConfig) -> dict[Path, RunConfig]:
         kinds = self._kinds(config.with_seed(self.settings.seed)).values()
