@@ -52,7 +52,9 @@ def test_a_robot_of_another_model_is_skipped_with_the_reason(tmp_path: Path):
     (tmp_path / "robot.yaml").write_text("scene: {robot: xarm7}\n")
     steps: list[str] = []
     config = cell("scene: {robot: so101}")
-    try_calibration(config, f"twin:{tmp_path / 'robot.yaml'}", tmp_path / "calibration", seed=0, on_activity=steps.append)
+    try_calibration(
+        config, f"twin:{tmp_path / 'robot.yaml'}", tmp_path / "calibration", seed=0, on_activity=steps.append
+    )
     assert "xarm7" in (tmp_path / "calibration" / SKIPPED).read_text()
     assert "skipped" in steps[-1]
     assert not is_calibrated(tmp_path / "calibration")
