@@ -1,143 +1,118 @@
-"""Measure whether the loop closes the gap: success in the twin and in a rehearsal cell, by round, and three controls.
+"""Measure how many real demonstrations each strategy of the loop needs: the study behind docs/diagnosing.md.
 
-    python benchmarks/loop.py [--cell harsh] [--rounds 3] [--budget 150] [--into benchmarks/results/loop.json] [--json]
+    python benchmarks/loop.py --screen [--cells figure] [--minutes 15]       # choose cells by the rule
+    python benchmarks/loop.py --run [--cells figure] [--minutes 15]          # run the next parts, in order
+    python benchmarks/loop.py --run --cell 9000 --strategy blind --seed 1    # run one part
+    python benchmarks/loop.py --tally [--cells figure]                       # table, tests and plot
 
-CELL is a name (`harsh`), a file, or a seed (`17` is `rehearsal:seed=17`). All strategies have the same budget of real
-demonstrations, the same objects, the same policy and the same number of trials in the cell:
+`loop_cells.py` has the cells and the rule by which they are chosen. A part is a cell, a seed and a strategy. It has a
+result file of its own in benchmarks/results/loop/, and is continued after `--minutes`. All strategies have the same
+budgets (`SCHEDULE`, nested), the same policy, which reads raw readings, the same demonstrator and the same scenes:
 
-1. `diagnose`: simulate, deploy, diagnose, re-randomize, collect what is missing, fine-tune;
-2. `real`: real demonstrations only;
-3. `wide`: simulation with wide randomization (`randomization: realistic`) only;
-4. `blind`: simulation and real demonstrations, without a diagnosis.
+1. `diagnose`: every diagnosis decides ranges and demonstrations;
+2. `adr`: automatic domain randomization of every row, and real demonstrations;
+3. `blind`: the first ranges, and real demonstrations;
+4. `real`: real demonstrations only;
+5. `wide`: simulation with wide randomization (`randomization: realistic`) only.
 
-All strategies know which objects are in the cell, as an operator would see, and nothing else about it. Demonstrations
-come from the scripted expert, through the same runtime and safety filter as the policy. Everything stays in DIR, so a
-stopped run continues. About 1.5 hours per cell on 2 cores.
+A strategy ends with the first policy that reaches `TARGET`; this policy is tested again in the scenes of the largest
+budget. Strategies share what is the same for all of them: the first policy and its trials, its bank of counterfactuals,
+and demonstrations without conditions. The two seeds of a cell differ in simulated data and training; they have the same
+scenes and demonstrations. Tests therefore take scenes, not trials, as independent.
 """
 
 import argparse
 import json
+import resource
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cells import entry, twinloop
+from loop_cells import CELLS_PER_SCENE, FIGURE_SEEDS, SCENES, WORK_SEEDS, Cell, candidate, passes, results_of
+from loop_parts import STRATEGIES, Part, screen
+from loop_tally import tally
 
-from twinloop.deploy.robots import robot_named
-from twinloop.run.default import embedded_config
-from twinloop.twin.objects import OBJECTS
-
-STRATEGIES = ("diagnose", "real", "wide", "blind")
-EXPERT = {"action_noise_rad": 0.01, "slips": 0.35}
-"""Settings of the demonstrator in the twin: action noise, and slips after which it grasps again."""
-POLICY = ("--inputs", "observation.estimate", "--set", "width=320", "--set", "executed=5")
-SEEN_SCENES = 24
-SCENES = 10_000  # scene numbers reserved for the trials of each round
+RESULTS = Path(__file__).parent / "results" / "loop"
+SEEDS = (1, 2)
+MOST_CANDIDATES = 36
 
 
-def objects_in(robot: str) -> list[str]:
-    """Objects in the cell, from the noted conditions of some scenes, the most frequent first."""
-    live = robot_named(robot)
-    try:
-        live.connect()
-        noted = [live.begin(scene).conditions.get("object", "") for scene in range(SEEN_SCENES)]
-    finally:
-        live.close()
-    kinds = sorted(set(noted) & set(OBJECTS), key=lambda name: (-noted.count(name), name))
-    return kinds or ["cube"]
+def screened(folder: Path, seeds: range) -> tuple[list[Cell], list[Cell]]:
+    """(chosen cells, candidates that are still to be screened), by the rule of `loop_cells.py`."""
+    chosen: dict[str, list[Cell]] = {scene.name: [] for scene in SCENES}
+    missing: list[Cell] = []
+    for seed in seeds[:MOST_CANDIDATES]:
+        cell = candidate(seed, seeds)
+        cells = chosen[cell.scene.name]
+        if len(cells) == CELLS_PER_SCENE or any(other.scene == cell.scene for other in missing):
+            continue
+        file = results_of(folder, cell, 0, "screen")
+        if not file.exists():
+            missing.append(cell)
+        elif json.loads(file.read_text())["chosen"]:
+            cells.append(cell)
+    # Cells in which a strategy is compared first in all scenes, then the second of each scene.
+    ordered = [cells[turn] for turn in range(CELLS_PER_SCENE) for cells in chosen.values() if turn < len(cells)]
+    return ordered, missing
 
 
-def config_text(strategy: str) -> str:
-    """The initial config of every strategy; for `wide`, everything that fits the scene varies."""
-    usual = embedded_config().resolved()
-    ranges = "realistic" if strategy == "wide" else usual["randomization"]
-    # JSON is YAML.
-    return json.dumps({"scene": usual["scene"], "expert": EXPERT, "randomization": ranges}, indent=1)
+def parts(cells: list[Cell], out: Path) -> Iterator[Part]:
+    """All parts in the order in which they are run: a cell has all its strategies before the next begins."""
+    for seed in SEEDS:
+        for cell in cells:
+            for strategy in STRATEGIES:
+                yield Part(cell, seed, strategy, out)
 
 
-def looped(strategy: str, robot: str, objects: list[str], args: argparse.Namespace) -> dict[str, Any]:
-    folder = args.out / robot.replace(":", "-").replace("=", "-").replace("/", "-")
-    config = folder / f"{strategy}.yaml"
-    folder.mkdir(parents=True, exist_ok=True)
-    config.write_text(config_text(strategy))
-    # Without real data or a diagnosis rounds are the same, so one round trains for as many steps in total.
-    rounds, steps = args.rounds, args.steps
-    if strategy == "wide":
-        rounds, steps = 0, steps + rounds * args.finetune_steps
-    done = twinloop(
-        "loop", config, "--robot", robot, "--strategy", strategy, "--rounds", rounds, "--budget", args.budget,
-        "--trials", args.trials, "--episodes", args.episodes, "--steps", steps, "--finetune-steps", args.finetune_steps,
-        "--evaluation-episodes", args.evaluation_episodes, "--cells", args.cells, "--cell-episodes", args.cell_episodes,
-        "--objects", ",".join(objects), *POLICY, "--demonstrator", "script", "--ungated",
-        "--workers", args.workers, "--out", folder / strategy,
-    )  # fmt: skip
-    return done | {"again": again(folder / strategy, robot, done, args) if done["reached"] else None}
+def cpu_s() -> float:
+    return sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
 
 
-def again(folder: Path, robot: str, done: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
-    """Test the policy in new scenes: a loop ends with the first round that reaches the target, which may be chance."""
-    last = done["rounds"][-1]["number"]
-    deployed = twinloop(
-        "deploy", folder / f"round-{last}" / "policy", "--robot", robot, "--episodes", args.trials,
-        "--first", SCENES * (last + 1), "--workers", args.workers, "--out", folder / "again",
-    )  # fmt: skip
-    return entry(deployed["policies"][0])
-
-
-def kept(file: Path, robot: str, results: dict[str, Any]) -> None:
-    """Add this cell's rows to those of other cells and earlier strategies."""
-    cells = json.loads(file.read_text())["cells"] if file.exists() else {}
-    before = cells.get(robot, {})
-    cells[robot] = before | results | {"rows": before.get("rows", {}) | results["rows"]}
-    file.write_text(json.dumps({"cells": cells}, indent=1) + "\n")
+def write(file: Path, content: dict[str, Any]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content, indent=1) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cell", default="harsh")
-    parser.add_argument("--strategies", nargs="+", default=STRATEGIES, choices=STRATEGIES)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--budget", type=int, default=150)
-    parser.add_argument("--trials", type=int, default=40)
-    parser.add_argument("--episodes", type=int, default=1200)
-    parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--finetune-steps", type=int, default=1000)
-    parser.add_argument(
-        "--evaluation-episodes", type=int, default=24, help="episodes in the twin, of each kind of object"
-    )
-    parser.add_argument("--cells", type=int, default=12)
-    parser.add_argument("--cell-episodes", type=int, default=12)
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--screen", action="store_true", help="choose cells")
+    parser.add_argument("--run", action="store_true", help="run parts")
+    parser.add_argument("--tally", action="store_true", help="print what the parts show, and write the plot")
+    parser.add_argument("--cells", choices=("work", "figure"), default="figure")
+    parser.add_argument("--cell", type=int, help="only the cell with this seed, chosen or not")
+    parser.add_argument("--strategy", nargs="+", choices=STRATEGIES, default=STRATEGIES)
+    parser.add_argument("--seed", type=int, nargs="+", default=SEEDS, choices=SEEDS)
+    parser.add_argument("--minutes", type=float, default=1e9, help="start no part after this time")
     parser.add_argument("--out", type=Path, default=Path("out/loop"))
-    parser.add_argument("--into", type=Path, help="add the results to this file")
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    robot = f"rehearsal:seed={args.cell}" if args.cell.isdecimal() else f"rehearsal:{args.cell}"
-    objects = objects_in(robot)
-    sizes = {name: getattr(args, name) for name in ("budget", "trials", "episodes", "steps", "tuning")}
-    results: dict[str, Any] = {"cell": robot, "objects": objects, "rows": {}}
-    for strategy in args.strategies:
-        done = looped(strategy, robot, objects, args)
-        rows = [row(loop_round) for loop_round in done["rounds"]]
-        results["rows"][strategy] = {"reached": done["reached"], **sizes, "rounds": rows, "again": done["again"]}
-        for result in rows:
-            twin, there = result["twin"], result["robot"]
-            print(
-                f"{strategy:9} round {result['number']}: {result['demonstrations']:3} real demonstrations, twin "
-                f"{twin['successes']}/{twin['trials']}, cell {there['successes']}/{there['trials']} "
-                f"[{there['low']:.2f}, {there['high']:.2f}]  {', '.join(result['open_gaps'])}",
-                flush=True,
-            )
-        if args.into:
-            kept(args.into, robot, results)
-    if args.json:
-        print(json.dumps(results))
+    seeds, folder, began = {"work": WORK_SEEDS, "figure": FIGURE_SEEDS}[args.cells], RESULTS / args.cells, time.time()
 
+    def in_time() -> bool:
+        return time.time() - began < 60 * args.minutes
 
-def row(done: dict[str, Any]) -> dict[str, Any]:
-    """The part of a round that the table shows."""
-    return {
-        name: done[name] for name in ("number", "demonstrations", "steps", "twin", "robot", "open_gaps", "requests")
-    }
+    while args.screen and in_time():
+        _, missing = screened(folder, seeds)
+        if not missing:
+            break
+        cell = missing[0]
+        result = screen(cell, args.out)
+        chosen = passes(result["demonstrator"], result["wide"])
+        write(results_of(folder, cell, 0, "screen"), result | {"chosen": chosen})
+        print(f"{cell.name}: {result}", flush=True)
+    cells = [candidate(args.cell, seeds)] if args.cell else screened(folder, seeds)[0]
+    for part in parts(cells, args.out) if args.run else ():
+        file = results_of(folder, part.cell, part.seed, part.strategy)
+        if part.strategy not in args.strategy or part.seed not in args.seed or file.exists() or not in_time():
+            continue
+        before = cpu_s()
+        result = part.run(lambda text: print(text, flush=True))
+        write(file, result | {"cpu_s": round(cpu_s() - before, 1)})
+    if args.tally:
+        tally(folder, RESULTS / f"{args.cells}.json", Path(__file__).parent.parent / "docs" / "images")
 
 
 if __name__ == "__main__":

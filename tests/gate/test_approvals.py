@@ -1,7 +1,9 @@
 """Approvals: on hardware, people must approve before a policy goes on; each counts once, and a rollback ends them."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -46,6 +48,22 @@ def test_two_different_people_must_approve(world: World):
     assert record is not None
     assert record.details[PERMIT]["robots"] == [ARM.to_json()]
     assert record.details[PERMIT]["speed"] == 0.25
+
+
+def test_two_people_who_approve_at_once_both_count(world: World):
+    assert world.promote(1, evaluations=(world.evaluated(1),)).reached == "validated"
+    together = Barrier(2)
+
+    def approve_together(person: str) -> None:
+        together.wait()
+        approve(world, person)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(approve_together, ("ada", "bob")))
+    registry = Registry.open(world.registry)  # it verifies the hash chain
+    people = [approval.person for approval in registry.state.approvals[(world.digest(1), "canary")]]
+    assert sorted(people) == ["ada", "bob"]
+    assert world.promote(1, to="canary").reached == "canary"
 
 
 def test_a_simulated_robot_needs_no_approval(world: World):

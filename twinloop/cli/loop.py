@@ -12,6 +12,7 @@ from rich.table import Table
 
 from twinloop.cli.arguments import CONFIG_HELP, add_workers, comma_separated, config_of, count, number
 from twinloop.cli.training import KINDS, need_torch, policy_settings_help, use_threads
+from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
 
 EXAMPLES = """\
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", nargs="?", type=Path, metavar="FILE", help=CONFIG_HELP)
     parser.add_argument("--robot", required=True, metavar="NAME", help="robot, as for `twinloop deploy`")
     parser.add_argument(
-        "--rounds", type=count(0, 100), default=3, metavar="K", help="rounds after the first (default 3)"
+        "--rounds", type=count(0, 100), metavar="K", help="rounds after the first (default 3, or as --schedule has)"
     )
     parser.add_argument(
         "--target",
@@ -50,6 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="real demonstrations over all rounds (default 200)",
     )
+    parser.add_argument(
+        "--schedule", default="", metavar="N,...",
+        help="real demonstrations in total after each round, such as 10,25,50,100 (default: equal parts of the budget)",
+    )  # fmt: skip
     parser.add_argument(
         "--trials", type=count(8), default=40, metavar="N", help="episodes on the robot per round (default 40)"
     )
@@ -144,8 +149,11 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     from twinloop.pipeline.loop import LoopConfig, WaitingError, run_loop
 
     config, name = config_of(args)
+    schedule = tuple(_numbers(args.schedule))
+    usual_rounds = len(schedule) - (args.strategy == "real") if schedule else LoopConfig.rounds
     settings = LoopConfig(
-        robot=args.robot, strategy=args.strategy, rounds=args.rounds, target=args.target, budget=args.budget,
+        robot=args.robot, strategy=args.strategy, rounds=usual_rounds if args.rounds is None else args.rounds,
+        target=args.target, budget=schedule[-1] if schedule else args.budget, schedule=schedule,
         trials=args.trials, objects=comma_separated(args.objects), episodes=args.episodes, steps=args.steps,
         finetune_steps=args.finetune_steps,
         policy=args.policy, inputs=comma_separated(args.inputs),
@@ -183,6 +191,14 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "path": str(out), "page": str(page), "reached": result.reached, "why": result.why,
         "rounds": [asdict(loop_round) for loop_round in result.rounds],
     }  # fmt: skip
+
+
+def _numbers(text: str) -> list[int]:
+    words = comma_separated(text)
+    for word in words:
+        if not word.isdecimal():
+            raise UsageError(f"--schedule: {word!r} is not a whole number; give for example 10,25,50,100")
+    return [int(word) for word in words]
 
 
 def _waiting(console: Console, out: Path, robot: str, waiting: Any) -> dict[str, Any]:

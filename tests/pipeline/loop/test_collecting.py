@@ -8,9 +8,11 @@ from twinloop.deploy.questions import People, WaitingError
 from twinloop.deploy.robots import Workplace
 from twinloop.deploy.twin_robot import TwinRobot
 from twinloop.diagnose.report import GapReport
+from twinloop.errors import UsageError
 from twinloop.pipeline.loop.collecting import BEFORE, FIRST_SCENE, Collecting
 from twinloop.pipeline.loop.record import write_json
-from twinloop.pipeline.loop.settings import LoopConfig
+from twinloop.pipeline.loop.settings import LoopConfig, Strategy
+from twinloop.pipeline.loop.steps import Steps
 
 CANS_FAIL = {"about": "object", "kind": "can", "p": 0.001, "corrected": 0.01,
              "these": {"successes": 1, "trials": 10}, "others": {"successes": 28, "trials": 30}}  # fmt: skip
@@ -74,6 +76,33 @@ def test_requests_are_carried_out_in_order_and_deducted_from_the_budget(tmp_path
     write_json(tmp_path / "requests.json", [{"robot": "twin", "episodes": 1, "conditions": {}}])
     collecting.run(1, collecting.requests(1, None, tmp_path), on_activity=output.append)
     assert Dataset.open(collecting.log(1)).attempts()["scene"].to_pylist() == [FIRST_SCENE + 2]
+
+
+@pytest.mark.parametrize(("strategy", "rounds"), [("blind", (0, 1, 2)), ("real", (BEFORE, 0, 1))])
+def test_a_schedule_says_how_many_demonstrations_each_round_adds(tmp_path: Path, strategy: Strategy, rounds):
+    """All strategies have the same demonstrations and the same scenes of trials at the same place of the schedule."""
+    settings = LoopConfig(
+        robot="twin", strategy=strategy, schedule=(1, 3, 4), rounds=2, demonstrator="script", workers=1, simulated=True
+    )
+    collecting = collecting_in(tmp_path, settings)
+    scenes = []
+    for place, number in enumerate(rounds[:2]):
+        (tmp_path / str(place)).mkdir()
+        assert collecting.part(number) == (1, 2)[place]
+        collecting.run(number, collecting.requests(number, None, tmp_path / str(place)), on_activity=lambda _: None)
+        scenes += Dataset.open(collecting.log(number)).attempts()["scene"].to_pylist()
+        trials = Steps(tmp_path, settings, number + 1, lambda _: None).trial_scenes(2)
+        assert list(trials) == [10_000 * (place + 1), 10_000 * (place + 1) + 1]
+    assert scenes == [FIRST_SCENE, FIRST_SCENE + 1, FIRST_SCENE + 2]
+    assert collecting.part(rounds[2]) == 1
+
+
+@pytest.mark.parametrize("schedule", [(10, 10), (20, 10), (0, 10)])
+def test_a_schedule_that_does_not_rise_is_refused(schedule):
+    with pytest.raises(UsageError, match=r"does not rise; give .* 10,25,50,100"):
+        LoopConfig(robot="twin", schedule=schedule, rounds=2)
+    with pytest.raises(UsageError, match=r"has 2 numbers for 3 rounds"):
+        LoopConfig(robot="twin", schedule=(10, 20), rounds=3)
 
 
 def test_on_hardware_the_loop_waits_until_people_have_collected(tmp_path: Path):

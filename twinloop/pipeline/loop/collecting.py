@@ -46,6 +46,10 @@ class Collecting:
 
     def part(self, number: int) -> int:
         """Demonstrations that round `number` may collect. Strategy `real` has one more part, for its first policy."""
+        schedule = self._settings.schedule
+        if schedule:
+            place = self._settings.collections(number)
+            return max(0, schedule[place] - self._spent(number)) if place < len(schedule) else 0
         return max(0, self._settings.budget - self._spent(number)) // (self._settings.rounds - number)
 
     def _spent(self, number: int) -> int:

@@ -1,5 +1,6 @@
 """LoopConfig: the settings of a loop. A folder holds one loop."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,8 @@ class LoopConfig:
         rounds: after the first, which has no real data.
         target: success rate on the robot at which the loop stops.
         budget: real demonstrations over all rounds.
+        schedule: real demonstrations that the policies of rounds 1, 2, ... learn from, in total. Without it, every
+            round gets an equal part of the budget.
         trials: episodes on the robot per round.
         objects: object kinds in the scene; the config's own by default.
         episodes: simulated per round, over all object kinds.
@@ -54,6 +57,7 @@ class LoopConfig:
     rounds: int = 3
     target: float = 0.9
     budget: int = 200
+    schedule: tuple[int, ...] = ()
     trials: int = 40
     objects: tuple[str, ...] = ()
     episodes: int = 2000
@@ -79,6 +83,21 @@ class LoopConfig:
                 raise UsageError(f"--objects: unknown object {name!r}; {nearest(name, OBJECTS)}")
         if len(set(self.objects)) < len(self.objects):
             raise UsageError(f"--objects: {', '.join(self.objects)} names an object twice")
+        steps = (0, *self.schedule)
+        if any(later <= earlier for earlier, later in itertools.pairwise(steps)):
+            numbers = ", ".join(map(str, self.schedule))
+            raise UsageError(
+                f"--schedule: {numbers} does not rise; give the real demonstrations in total after each round, for "
+                "example 10,25,50,100"
+            )
+        if self.schedule and self.rounds > len(self.schedule):
+            raise UsageError(
+                f"--schedule: has {len(self.schedule)} numbers for {self.rounds} rounds; give one for each round"
+            )
+
+    def collections(self, number: int) -> int:
+        """How often demonstrations were collected before the policy of round `number` was trained."""
+        return number + (self.strategy == "real")
 
 
 def refuse_another(out: Path, config: RunConfig, settings: LoopConfig) -> None:

@@ -29,6 +29,7 @@ from twinloop.twin.objects import OBJECTS
 
 TUNING_RATE = 5e-4
 """Higher than the default of fine-tuning: ranges may move far between rounds."""
+SCENES_PER_ROUND = 10_000
 LONGER_TUNING = 2
 """Factor on the fine-tuning steps after a round that missed the target in the twin too."""
 
@@ -138,6 +139,11 @@ class Steps:
         deploy_trials(self.policy, self.runlog, trials)
         return TrialsResult("candidate", (), self.runlog, success_in(self.runlog, read_card(self.policy).digest))
 
+    def trial_scenes(self, trials: int) -> range:
+        """Scenes of the round's trials. Policies of the same place in the schedule have the same scenes."""
+        first = SCENES_PER_ROUND * self.settings.collections(self.number)
+        return range(first, first + trials)
+
     @property
     def runlog(self) -> Path:
         return self.folder / "runlog"
@@ -147,7 +153,7 @@ class Steps:
         return TrialsConfig(
             robot=self.place.robot, registry=Path(settings.registry) if settings.registry else self.out / "registry",
             rules=load_rules(Path(settings.rules) if settings.rules else None), task=self.place.task.name,
-            episodes=settings.trials, first=10_000 * self.number,
+            episodes=settings.trials, first=self.trial_scenes(settings.trials)[0],
             data=(self.out, self.out / "datasets", self.out / "collected"), seed=settings.seed,
             workers=self.place.workers(settings.workers),
         )  # fmt: skip
