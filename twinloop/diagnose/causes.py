@@ -120,8 +120,8 @@ def causes_of(rows: Iterable[Parameter], *, laid_out: Mapping[str, tuple[float, 
     """All causes of some rows.
 
     Args:
-        laid_out: row -> its range in the unchanged twin. A row with a range of some width lays out scenes; its only
-            error is a wider range. Rows that are not named have their nominal value.
+        laid_out: row, or row.element -> its range in the unchanged twin. A row with a range of some width lays out
+            scenes; its only error is a wider range. Rows that are not named have their nominal value.
     """
     rows = tuple(rows)
     names = {row.name for row in rows}
@@ -144,7 +144,9 @@ def causes_of(rows: Iterable[Parameter], *, laid_out: Mapping[str, tuple[float, 
         if base[0] < base[1]:
             continue
         elements = row.elements if two_sided and row.gap not in VARYING else ()
-        causes += [Cause(row.name, side, base, element, dependent) for element in elements or ("",) for side in sides]
+        for element in elements or ("",):
+            own_base = laid_out.get(f"{row.name}.{element}", base)
+            causes += [Cause(row.name, side, own_base, element, dependent) for side in sides]
         if row.worsens in names and "low" in sides:
             causes.append(Cause(row.name, "low", base, dependent=dependent, worse=row.worsens))
     return tuple(cause for cause in causes if cause.max_size > 0)

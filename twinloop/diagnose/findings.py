@@ -144,7 +144,7 @@ def _estimate(
         interval=scale.widened(cause.gap, value, (low, high), bounds_of(row, cause.side)),
         nominal=cause.nominal,
         spread=cause.side == "spread",
-        trained=trained.get(row.name),
+        trained=trained.get(f"{row.name}.{cause.element}", trained.get(row.name)),
         element=cause.element,
     )
     return estimate, values

@@ -55,7 +55,9 @@ def widen_by_diagnosis(config: RunConfig, report: GapReport, *, calibrated: froz
             if row.name in calibrated:
                 continue
             if row.chance is None and not row.words and not row.pool:
-                ranges[row.name] = _estimated_range(wrong, ranges.get(row.name), sure=finding.is_open)
+                name = f"{row.name}.{wrong.element}" if wrong.element else row.name
+                before = ranges.get(name, config.randomization.get(row.name) if wrong.element else None)
+                ranges[name] = _estimated_range(wrong, before, sure=finding.is_open)
             elif row.chance is not None:
                 ranges[row.name] = as_distribution(wrong)
     return replace(config, randomization=ordered_rows(ranges))

@@ -79,7 +79,8 @@ class Sampler:
     """Draws episodes of one run. The same (randomization, seed, index) always gives the same values.
 
     Args:
-        randomization: row -> distribution; `row.thing` or `row.joint` -> the distribution of one thing or joint.
+        randomization: row -> distribution; `row.thing`, `row.joint` or `row.element` -> the distribution of one thing,
+            joint or element.
         things: names of the scene's things. The first draws the columns of the table. The others draw columns of their
             own, from the same distributions, in sequences of their own.
         fill: regions that are drawn more often; None draws all of the space evenly.
@@ -99,6 +100,7 @@ class Sampler:
             row, dot, thing = name.partition(".")
             if dot and (thing,) == first:
                 self.randomization[row] = randomization[name]
+        self._elements = {name: values for name, values in randomization.items() if name in COLUMNS and "." in name}
         self.seed, self._fill = seed, fill
         self._others = {
             (parameter, thing): distribution
@@ -113,9 +115,11 @@ class Sampler:
             for name, distribution in randomization.items()
             if "." in name and BY_NAME[name].of_joint
         }
-        self.varied = tuple(
-            column for parameter in TABLE if parameter.name in self.randomization for column in parameter.columns
-        ) + tuple(column for parameter, thing in self._others for column in parameter.columns_of(thing))
+        # A row varies as a whole, also if the config names only one of its elements.
+        rows = {name.partition(".")[0] for name in (*self.randomization, *self._elements)}
+        self.varied = tuple(column for column in COLUMNS if column.partition(".")[0] in rows) + tuple(
+            column for parameter, thing in self._others for column in parameter.columns_of(thing)
+        )
         self._sequences = [
             _sequence(seed),
             *(_own_sequence(parameter.name, len(parameter.columns), seed) for parameter in PLUGINS),
@@ -125,10 +129,9 @@ class Sampler:
         points = self.unit_points(first, stop)
         values: dict[str, np.ndarray] = {}
         for column in COLUMNS:
-            name = column.partition(".")[0]
-            distribution = self.randomization.get(name)
+            distribution = self._distribution(column)
             if distribution is None:
-                values[column] = np.full(stop - first, BY_NAME[name].nominal)
+                values[column] = np.full(stop - first, BY_NAME[column.partition(".")[0]].nominal)
             else:
                 unit = _UnitStream(points[column], column, first, self.seed)
                 values[column] = np.asarray(distribution.sample(unit.next), float)
@@ -137,6 +140,10 @@ class Sampler:
                 unit = _UnitStream(points[column], column, first, self.seed)
                 values[column] = np.asarray(distribution.sample(unit.next), float)
         return Draws(np.arange(first, stop), values, self.varied)
+
+    def _distribution(self, column: str) -> Distribution | None:
+        """The distribution of a column of the table: that of its element, or that of its row."""
+        return self._elements.get(column) or self.randomization.get(column.partition(".")[0])
 
     def unit_points(self, first: int, stop: int) -> dict[str, np.ndarray]:
         """Varied column -> (n,) points of the unit interval that its values are made from: their quantiles."""
@@ -156,7 +163,7 @@ class Sampler:
         begin = 0
         for sequence in self._sequences:
             names = COLUMNS[begin : begin + sequence.dimensions]
-            varied = [index for index, column in enumerate(names) if column.partition(".")[0] in self.randomization]
+            varied = [index for index, column in enumerate(names) if self._distribution(column) is not None]
             if varied:
                 values = sequence.points(first, stop, varied)
                 points |= {begin + index: values[:, place] for place, index in enumerate(varied)}

@@ -46,12 +46,12 @@ TABLE: tuple[Parameter, ...] = (*BUILTIN, *PLUGINS)
 
 
 class RowsByName(dict[str, Parameter]):
-    """Rows by name. A row that acts on things or joints is also known by its name with that of one of them:
-    `object_mass_kg.mug`, `servo_coulomb_nm.elbow_flex`."""
+    """Rows by name. A row that acts on things or joints, or has elements, is also known by its name with that of one of
+    them: `object_mass_kg.mug`, `servo_coulomb_nm.elbow_flex`, `tracker_bias_mm.x`."""
 
     def __missing__(self, name: str) -> Parameter:
-        row, dot, _ = name.partition(".")
-        if dot and row in self and (self[row].of_thing or self[row].of_joint):
+        row, dot, part = name.partition(".")
+        if dot and row in self and (self[row].of_thing or self[row].of_joint or part in self[row].elements):
             return self[row]
         raise KeyError(name)
 

@@ -158,7 +158,9 @@ class RunConfig:
         rows: dict[str, Distribution] = {}
         for name, distribution in self.randomization.items():
             row, _, part = name.partition(".")
-            if row not in inapplicable and (not part or part in things or BY_NAME[row].of_joint):
+            if row not in inapplicable and (
+                not part or part in things or BY_NAME[row].of_joint or part in BY_NAME[row].elements
+            ):  # fmt: skip
                 # A preset was read before the task was known.
                 own = name in task.own_ranges and distribution == sensible(BY_NAME[name], self.scene.robot)
                 rows[name] = Uniform(*task.own_ranges[name]) if own else distribution

@@ -54,11 +54,15 @@ def ordered_rows(rows: Mapping[str, Distribution]) -> dict[str, Distribution]:
 
 
 def _part_and_row(rows: Section, key: str, things: tuple[str, ...], joints: tuple[str, ...]) -> tuple[str, str]:
-    """The thing or joint that a key names, or "", and the row."""
+    """The thing, joint or element that a key names, or "", and the row."""
     part, dot, name = key.rpartition(".")
     if not dot:
         return "", key
     parameter = BY_NAME.get(name)
+    if parameter is not None and part in parameter.elements:
+        return part, name
+    if parameter is not None and parameter.elements and not (parameter.of_thing or parameter.of_joint):
+        raise rows.error(key, f"names the element {part!r}; {nearest(part, parameter.elements)}")
     of_joint = parameter is not None and parameter.of_joint
     if part not in (joints if of_joint else things):
         what = "joint" if of_joint else "thing"
@@ -253,6 +257,8 @@ class RandomizationKind(Kind):
         things: names of the scene's things. `red_cube.object_mass_kg` is the range of one of them; its name here is
             `object_mass_kg.red_cube`.
         joints: names of the robot's driven joints. `elbow_flex.servo_coulomb_nm` is the range of one of them.
+
+    A row with elements may have a range for one of them: `x.tracker_bias_mm`.
     """
 
     FORMS = (str, dict)
@@ -277,7 +283,7 @@ class RandomizationKind(Kind):
                     raise rows.error(name, _unknown(row, group))
                 if row in self.inapplicable:
                     raise rows.error(name, self.inapplicable[row])
-                if part and not (parameter.of_thing or parameter.of_joint):
+                if part and not (parameter.of_thing or parameter.of_joint or part in parameter.elements):
                     raise rows.error(name, f"{row} is not a property of one thing; write it without {part!r}")
                 given[f"{row}.{part}" if part else row] = _read(rows, parameter, name)
         groups.finish()
@@ -308,9 +314,9 @@ class RandomizationKind(Kind):
                 "additionalProperties": False,
                 "properties": {row.name: row_schema(row) for row in TABLE if row.group == group},
                 "patternProperties": {
-                    rf"^{JOINT_NAME if row.of_joint else THING_NAME}\.{row.name}$": row_schema(row)
+                    rf"^{_part_pattern(row)}\.{row.name}$": row_schema(row)
                     for row in TABLE
-                    if row.group == group and (row.of_thing or row.of_joint)
+                    if row.group == group and (row.of_thing or row.of_joint or row.elements)
                 },
             }
             for group in GROUPS
@@ -331,6 +337,13 @@ class RandomizationKind(Kind):
 
     def expected(self) -> str:
         return f"a mapping of {', '.join(GROUPS)}, or a preset ({', '.join(PRESETS)})"
+
+
+def _part_pattern(row: Parameter) -> str:
+    """Regular expression of the things, joints or elements that a key may name before the row."""
+    if row.of_joint:
+        return JOINT_NAME
+    return THING_NAME if row.of_thing else f"({'|'.join(row.elements)})"
 
 
 def row_schema(row: Parameter) -> dict[str, Any]:

@@ -122,3 +122,13 @@ def test_rows_of_one_thing_or_joint_survive_and_calibrated_rows_keep_their_range
     kept = widen_by_diagnosis(config, gap_report, calibrated=frozenset({mass}))
     assert support(kept, mass) == (0.1, 0.2)
     assert rounds(config, lambda *_: WIDEN_ABOVE).randomization[fitted] == rows[fitted]
+
+
+def test_an_element_gets_a_range_of_its_own_and_is_not_copied_to_the_others():
+    row = "tracker_bias_mm"
+    result = replace(wrong(row, 6.0, 1.0), element="x")
+    after = widen_by_diagnosis(varying(-2.0, 2.0), report({"sensing": 20.0}, {"sensing": (result,)}))
+    low, high = support(after, f"{row}.x")
+    assert low <= 5.0 < 7.0 <= high
+    others = support(after, row)
+    assert others[0] == -others[1] < 0
