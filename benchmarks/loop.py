@@ -5,8 +5,8 @@
     python benchmarks/loop.py --run --cell 9000 --strategy blind --seed 1    # run one part
     python benchmarks/loop.py --tally [--cells figure]                       # table, tests and plot
 
-`loop_cells.py` has the cells and the rule by which they are chosen. A part is a cell, a seed and a strategy. It has a
-result file of its own in benchmarks/results/loop/, and is continued after `--minutes`. All strategies have the same
+`loop_cells.py` has the cells and the rule by which they are chosen. A part is a cell, a seed and a strategy. Those of
+cells for the figure have a result file each in benchmarks/results/loop/. A stopped part continues. All strategies have the same
 budgets (`SCHEDULE`, nested), the same policy, which reads raw readings, the same demonstrator and the same scenes:
 
 1. `diagnose`: every diagnosis decides ranges and demonstrations;
@@ -34,6 +34,7 @@ from loop_parts import STRATEGIES, Part, screen
 from loop_tally import tally
 
 RESULTS = Path(__file__).parent / "results" / "loop"
+PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 SEEDS = (1, 2)
 MOST_CANDIDATES = 36
 
@@ -89,7 +90,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1e9, help="start no part after this time")
     parser.add_argument("--out", type=Path, default=Path("out/loop"))
     args = parser.parse_args()
-    seeds, folder, began = {"work": WORK_SEEDS, "figure": FIGURE_SEEDS}[args.cells], RESULTS / args.cells, time.time()
+    figure, began = args.cells == "figure", time.time()
+    seeds, folder = (FIGURE_SEEDS, RESULTS) if figure else (WORK_SEEDS, args.out / "results")
 
     def in_time() -> bool:
         return time.time() - began < 60 * args.minutes
@@ -112,7 +114,7 @@ def main() -> None:
         result = part.run(lambda text: print(text, flush=True))
         write(file, result | {"cpu_s": round(cpu_s() - before, 1)})
     if args.tally:
-        tally(folder, RESULTS / f"{args.cells}.json", Path(__file__).parent.parent / "docs" / "images")
+        tally(folder, folder.with_suffix(".json"), PICTURES if figure else args.out)
 
 
 if __name__ == "__main__":

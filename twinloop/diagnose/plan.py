@@ -299,6 +299,20 @@ def range_of(wrong: RowEstimate) -> RangeChange:
     If the error differs from episode to episode, the range is symmetric about nominal. The trained range is kept if it
     covers the proposal and is not much wider, and extended if it does not cover it.
     """
+    low, high = with_margin(wrong)
+    if wrong.trained is None:
+        return RangeChange(wrong.row, low, high, "new")
+    first, last = wrong.trained
+    inside = first <= low and high <= last
+    if inside and (high - low) < 0.6 * (last - first):
+        return RangeChange(wrong.row, low, high, "narrower")
+    if inside:
+        return RangeChange(wrong.row, first, last, "unchanged")
+    return RangeChange(wrong.row, min(low, first), max(high, last), "wider")
+
+
+def with_margin(wrong: RowEstimate) -> Interval:
+    """The interval of a row with a margin of `MARGIN` on both sides, within the plausible range."""
     row = BY_NAME[wrong.row]
     low, high = wrong.interval
     if row.chance is not None:
@@ -309,16 +323,7 @@ def range_of(wrong: RowEstimate) -> RangeChange:
     else:
         room = MARGIN * (high - low) + 1e-9
         low, high = low - room, high + room
-    low, high = max(low, row.plausible[0]), min(high, row.plausible[1])
-    if wrong.trained is None:
-        return RangeChange(wrong.row, low, high, "new")
-    first, last = wrong.trained
-    inside = first <= low and high <= last
-    if inside and (high - low) < 0.6 * (last - first):
-        return RangeChange(wrong.row, low, high, "narrower")
-    if inside:
-        return RangeChange(wrong.row, first, last, "unchanged")
-    return RangeChange(wrong.row, min(low, first), max(high, last), "wider")
+    return max(low, row.plausible[0]), min(high, row.plausible[1])
 
 
 def _looked_at(report: GapReport) -> PlanItem:

@@ -14,8 +14,8 @@ from twinloop.diagnose.bank import Simulate
 from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
 from twinloop.diagnose.findings import as_distribution
 from twinloop.diagnose.hypothesis import NOTHING, ends_of, rows_of
-from twinloop.diagnose.hypothesis_set import chunk_of, scene_features
-from twinloop.diagnose.plan import range_of
+from twinloop.diagnose.hypothesis_set import chunks_of, scene_features
+from twinloop.diagnose.plan import range_of, with_margin
 from twinloop.diagnose.report import GapReport, RowEstimate
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
@@ -66,12 +66,17 @@ def widen_by_diagnosis(config: RunConfig, report: GapReport, *, calibrated: froz
 def _estimated_range(wrong: RowEstimate, before: Distribution | None, *, sure: bool) -> Distribution:
     """New range of an estimated row.
 
-    The range is narrowed if the plan says so and the gap is open. Otherwise it includes the estimate and the nominal
-    value, and also the previous range if the row was varied in training.
+    If the gap is open and the estimate excludes the nominal value, the range is that of the estimate. A policy that reads
+    single observations cannot tell, for example, a long delay from a short one, and would learn a compromise.
+    If the gap is open, a range is also narrowed if the plan says so. Otherwise the range includes the estimate and the
+    nominal value, and also the previous range if the row was varied in training.
     """
     proposed, row = range_of(wrong), BY_NAME[wrong.row]
     if proposed.high - proposed.low <= MIN_SHARE * abs(row.sensible[1] - row.sensible[0]):
         return before or Constant(row.nominal)  # a range without width is not an estimate
+    low, high = with_margin(wrong)
+    if sure and not wrong.spread and not low <= row.nominal <= high:
+        return Uniform(low, high)
     if proposed.change == "narrower" and sure:
         return Uniform(proposed.low, proposed.high)
     around = Uniform(min(proposed.low, row.nominal), max(proposed.high, row.nominal))
@@ -82,12 +87,19 @@ SuccessAt = Callable[[str, Distribution], float]
 """Success rate of the policy in the twin with one row drawn from a given distribution."""
 
 
-def success_in_twin(simulate: Simulate) -> SuccessAt:
-    """A `SuccessAt` that simulates each distribution in the twin."""
+def success_in_twin(config: RunConfig, simulate: Simulate, *, episodes: int) -> SuccessAt:
+    """A `SuccessAt` from simulations at the ends of all ranges of `config`, those that share a model together."""
+    ends = {row.name: _ends(config.randomization[row.name]) for row in _numeric_rows(config)}
+    hypotheses = [replace(NOTHING, ranges={name: distribution}) for name, distribution in ends.items()]
+    rates: dict[str, float] = {}
+    for chunk, cells in simulate(chunks_of(hypotheses, episodes=episodes)):
+        rates |= {
+            next(iter(cell.hypothesis.ranges)): cell.success for _, cell in zip(chunk.numbers, cells, strict=True)
+        }
 
     def success_at(name: str, distribution: Distribution) -> float:
-        ((_, (cell,)),) = simulate([chunk_of(replace(NOTHING, ranges={name: distribution}))])
-        return cell.success
+        assert distribution == ends[name]
+        return rates[name]
 
     return success_at
 
@@ -97,7 +109,7 @@ def widen_by_success(config: RunConfig, policy: Path) -> tuple[RunConfig, dict[s
     candidate = candidate_of(policy)
     job = CounterfactualJob(config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), EPISODES, SEED)
     rates: dict[str, float] = {}
-    success_at = success_in_twin(partial(simulate_counterfactuals, job))
+    success_at = success_in_twin(config, partial(simulate_counterfactuals, job), episodes=EPISODES)
     return automatic_domain_randomization(config, success_at, on_row=rates.__setitem__), rates
 
 
@@ -113,19 +125,29 @@ def automatic_domain_randomization(
         success_at: success rate of the policy in the twin with one row drawn from a given distribution.
         on_row: called with (row name, success rate) after each row.
     """
-    rows = [
-        BY_NAME[name]
-        for name, distribution in config.randomization.items()
-        if name in BY_NAME and _is_numeric(BY_NAME[name], distribution)  # rows of one thing or joint keep their ranges
-    ]
     ranges = dict(config.randomization)
-    for row in rows:
+    for row in _numeric_rows(config):
         low, high = ranges[row.name].support()
-        success = success_at(row.name, Choice((low, high), (0.5, 0.5)) if low < high else Constant(low))
+        success = success_at(row.name, _ends(ranges[row.name]))
         on_row(row.name, success)
         step = STEP if success >= WIDEN_ABOVE else -STEP if success < NARROW_BELOW else 0.0
         ranges[row.name] = _stepped(row, low, high, step)
     return replace(config, randomization=ordered_rows(ranges))
+
+
+def _numeric_rows(config: RunConfig) -> list[Parameter]:
+    """The rows that can be widened. Rows of one thing, joint or element keep their ranges."""
+    return [
+        BY_NAME[name]
+        for name, distribution in config.randomization.items()
+        if name in BY_NAME and _is_numeric(BY_NAME[name], distribution)
+    ]
+
+
+def _ends(distribution: Distribution) -> Distribution:
+    """The two ends of a range, each in half of the episodes."""
+    low, high = distribution.support()
+    return Choice((low, high), (0.5, 0.5)) if low < high else Constant(low)
 
 
 def _is_numeric(row: Parameter, distribution: Distribution) -> bool:
