@@ -15,7 +15,7 @@ from twinloop.deploy.episode_runner import DeployConfig
 from twinloop.deploy.session import deploy
 from twinloop.gate.runlog_evidence import load_runlog
 from twinloop.learn.card import read_card
-from twinloop.pipeline.loop import LoopConfig, run_loop
+from twinloop.pipeline.loop import LoopConfig, Strategy, run_loop
 from twinloop.pipeline.loop.steps import SCENES_PER_ROUND, Steps
 from twinloop.randomize.distribution import Constant
 from twinloop.randomize.parameter import Parameter
@@ -24,7 +24,7 @@ from twinloop.run.config import RunConfig, config_from_text, inapplicable_rows
 from twinloop.run.randomization import ordered_rows
 from twinloop.twin.tasks import tasks
 
-STRATEGIES = ("wide", "blind", "real", "adr", "diagnose")
+STRATEGIES: tuple[Strategy, ...] = ("wide", "blind", "real", "adr", "diagnose")
 SCHEDULE = (10, 25, 50, 100)
 TARGET = 0.9
 TRIALS = 20
@@ -38,7 +38,7 @@ class Part:
 
     cell: Cell
     seed: int
-    strategy: str
+    strategy: Strategy
     out: Path
 
     @property

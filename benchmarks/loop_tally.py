@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from twinloop.curate.intervals import wilson
+from twinloop.dashboard.vega import Chart
 
 STRATEGIES = ("diagnose", "adr", "blind", "real", "wide")
 BUDGETS = (0, 10, 25, 50, 100)
@@ -161,8 +162,6 @@ def tally(folder: Path, into: Path, images: Path) -> None:
 
 def plot(curves: Mapping[str, Mapping[int, Mapping[str, Any]]], file: Path) -> None:
     """Success against real demonstrations, with 95 % intervals."""
-    import altair as alt
-
     rows: list[dict[str, Any]] = [
         {
             "strategy": strategy, "budget": budget, "success": 100 * row["successes"] / row["trials"],
@@ -170,10 +169,16 @@ def plot(curves: Mapping[str, Mapping[int, Mapping[str, Any]]], file: Path) -> N
         }
         for strategy in STRATEGIES for budget, row in curves[strategy].items()
     ]  # fmt: skip
-    x = alt.X("budget:Q", title="real demonstrations", scale=alt.Scale(type="symlog", constant=10))
-    colour = alt.Color("strategy:N", sort=list(STRATEGIES))
-    base = alt.Chart(alt.Data(values=rows))
-    lines = base.mark_line(point=True).encode(x=x, y=alt.Y("success:Q", title="success, %"), color=colour)
-    bars = base.mark_rule(opacity=0.4).encode(x=x, y="low:Q", y2="high:Q", color=colour)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    (lines + bars).properties(width=420, height=260).save(str(file))
+    scale = {"type": "symlog", "constant": 10}
+    x = {"field": "budget", "type": "quantitative", "title": "real demonstrations", "scale": scale}
+    colour = {"field": "strategy", "type": "nominal", "sort": list(STRATEGIES)}
+    y = {"field": "success", "type": "quantitative", "title": "success, %"}
+    ends = {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}
+    spec = {
+        "data": {"values": rows}, "width": 420, "height": 260,
+        "layer": [
+            {"mark": {"type": "line", "point": True}, "encoding": {"x": x, "y": y, "color": colour}},
+            {"mark": {"type": "rule", "opacity": 0.4}, "encoding": {"x": x, **ends, "color": colour}},
+        ],
+    }  # fmt: skip
+    file.write_text(Chart(spec, "Success against real demonstrations, by strategy").svg(standalone=True))

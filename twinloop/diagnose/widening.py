@@ -66,8 +66,8 @@ def widen_by_diagnosis(config: RunConfig, report: GapReport, *, calibrated: froz
 def _estimated_range(wrong: RowEstimate, before: Distribution | None, *, sure: bool) -> Distribution:
     """New range of an estimated row.
 
-    If the gap is open and the estimate excludes the nominal value, the range is that of the estimate. A policy that reads
-    single observations cannot tell, for example, a long delay from a short one, and would learn a compromise.
+    If the gap is open and the estimate excludes the nominal value, the range is that of the estimate. A policy that
+    reads single observations cannot tell, for example, a long delay from a short one, and would learn a compromise.
     If the gap is open, a range is also narrowed if the plan says so. Otherwise the range includes the estimate and the
     nominal value, and also the previous range if the row was varied in training.
     """
@@ -92,10 +92,8 @@ def success_in_twin(config: RunConfig, simulate: Simulate, *, episodes: int) -> 
     ends = {row.name: _ends(config.randomization[row.name]) for row in _numeric_rows(config)}
     hypotheses = [replace(NOTHING, ranges={name: distribution}) for name, distribution in ends.items()]
     rates: dict[str, float] = {}
-    for chunk, cells in simulate(chunks_of(hypotheses, episodes=episodes)):
-        rates |= {
-            next(iter(cell.hypothesis.ranges)): cell.success for _, cell in zip(chunk.numbers, cells, strict=True)
-        }
+    for _, cells in simulate(chunks_of(hypotheses, episodes=episodes)):
+        rates |= {next(iter(cell.hypothesis.ranges)): cell.success for cell in cells}
 
     def success_at(name: str, distribution: Distribution) -> float:
         assert distribution == ends[name]
