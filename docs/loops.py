@@ -50,8 +50,8 @@ def _summary(results: Mapping[str, Any]) -> str:
         f"`{other}` {row['better']} to {row['worse']} (p = {row['p']:.2g})" for other, row in last.items()
     )
     return (
-        f"{units} of 12 pairs of a cell and a seed are complete, in {cells} of 6 cells. `diagnose` needed at most half of "
-        f"the best other strategy's demonstrations in {against['half']} of {units}, fewer in {against['fewer']} and more "
-        f"in {against['more']} (sign test, p = {against['p']:.2g}). Scenes in which `diagnose` was better or worse with "
-        f"100 demonstrations: {compared}."
+        f"{units} of 12 pairs of a cell and a seed are complete, in {cells} of 6 cells. `diagnose` needed at most half "
+        f"of the best other strategy's demonstrations in {against['half']} of {units}, fewer in {against['fewer']} and "
+        f"more in {against['more']} (sign test, p = {against['p']:.2g}). Scenes in which it was better or worse "
+        f"with 100 demonstrations: {compared}."
     )

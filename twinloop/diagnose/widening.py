@@ -3,6 +3,7 @@
 Automatic domain randomization widens a row while the policy succeeds at its ends and narrows it where the policy fails.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,12 +18,13 @@ from twinloop.diagnose.hypothesis import NOTHING, ends_of, rows_of
 from twinloop.diagnose.hypothesis_set import chunks_of, scene_features
 from twinloop.diagnose.plan import range_of, with_margin
 from twinloop.diagnose.report import GapReport, RowEstimate
+from twinloop.durable import replace_file, storage_errors
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
 from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME
-from twinloop.run.config import RunConfig, inapplicable_rows
+from twinloop.run.config import RunConfig, config_from_text, inapplicable_rows
 from twinloop.run.randomization import ordered_rows
 
 SUSPECTED = 0.3
@@ -109,6 +111,18 @@ def widen_by_success(config: RunConfig, policy: Path) -> tuple[RunConfig, dict[s
     rates: dict[str, float] = {}
     success_at = success_in_twin(config, partial(simulate_counterfactuals, job), episodes=EPISODES)
     return automatic_domain_randomization(config, success_at, on_row=rates.__setitem__), rates
+
+
+def widened_in(folder: Path, config: RunConfig, *, on_activity: Callable[[str], None]) -> RunConfig:
+    """`widen_by_success` with `folder`/policy. Its result is stored in `folder` and read from there the next time."""
+    file = folder / "widened.yaml"
+    if not file.exists():
+        on_activity("widening")
+        wider, rates = widen_by_success(config, folder / "policy")
+        with storage_errors(folder):
+            replace_file(folder / "widened.json", json.dumps(rates, indent=1).encode(), scratch=folder)
+            replace_file(file, wider.to_yaml().encode(), scratch=folder)
+    return config_from_text(file.read_text(encoding="utf-8"), name=str(file), folder=folder)
 
 
 def automatic_domain_randomization(

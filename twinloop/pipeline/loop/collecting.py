@@ -5,10 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from twinloop.curate.verdict import ACCEPTED
-from twinloop.dataset import Dataset
-from twinloop.dataset.layout import HEADER
 from twinloop.deploy.collect import CollectConfig, collect
+from twinloop.deploy.demonstration_budget import attempts_in, demonstrations_in, demonstrations_wanted
 from twinloop.deploy.plan_file import CollectionRequest, read_plan
 from twinloop.deploy.questions import People
 from twinloop.deploy.robots import Workplace
@@ -48,12 +46,11 @@ class Collecting:
         """Demonstrations that round `number` may collect. Strategy `real` has one more part, for its first policy."""
         schedule = self._settings.schedule
         if schedule:
-            place = self._settings.collections(number)
-            return max(0, schedule[place] - self._spent(number)) if place < len(schedule) else 0
+            return demonstrations_wanted(schedule, self._settings.collections(number), spent=self._spent(number))
         return max(0, self._settings.budget - self._spent(number)) // (self._settings.rounds - number)
 
     def _spent(self, number: int) -> int:
-        return sum(_attempts(self.log(earlier)) for earlier in range(BEFORE, number))
+        return sum(attempts_in(self.log(earlier)) for earlier in range(BEFORE, number))
 
     def requests(
         self,
@@ -105,14 +102,3 @@ class Collecting:
                 f"collect-{number}", f"{wanted - done} of {wanted} demonstrations are missing in {log}", (command,)
             )
         return done
-
-
-def demonstrations_in(log: Path) -> int:
-    """Number of accepted demonstrations; 0 where there is no runlog."""
-    if not (log / HEADER).exists():
-        return 0
-    return Dataset.open(log).attempts()["verdict"].to_pylist().count(ACCEPTED)
-
-
-def _attempts(log: Path) -> int:
-    return Dataset.open(log).attempts().num_rows if (log / HEADER).exists() else 0

@@ -14,23 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from twinloop.calibrate.robot_session import calibrated_config
+from twinloop.deploy.demonstration_budget import demonstrations_in
 from twinloop.deploy.gated_trials import TrialsResult
 from twinloop.deploy.questions import Ask, People
 from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.robots import Workplace, robot_named, with_scene
 from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import read_report
-from twinloop.diagnose.widening import widen_by_diagnosis, widen_by_success
+from twinloop.diagnose.widening import widen_by_diagnosis, widened_in
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate.evaluation import rate_json
-from twinloop.pipeline.loop.collecting import BEFORE, Collecting, demonstrations_in
+from twinloop.pipeline.loop.collecting import BEFORE, Collecting
 from twinloop.pipeline.loop.gains import experience_of, predicted_gain, realised_gain
 from twinloop.pipeline.loop.record import NOT_DEPLOYED, LoopResult, Round, read_round, write_json
 from twinloop.pipeline.loop.settings import COLLECTING, LoopConfig, refuse_another
 from twinloop.pipeline.loop.steps import Steps
-from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.config import RunConfig
 
 OnStep = Callable[[int, str], None]
 
@@ -162,14 +163,7 @@ def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
         config, calibrated = calibrated_config(config, steps.calibration)
         return as_laid_out(widen_by_diagnosis(config, read_report(folder / "diagnosis"), calibrated=calibrated), runlog)
     if strategy == "adr":
-        file = folder / "widened.yaml"
-        if not file.exists():
-            steps.on_activity("widening")
-            wider, rates = widen_by_success(config, folder / "policy")
-            write_json(folder / "widened.json", rates)
-            with storage_errors(file):
-                replace_file(file, wider.to_yaml().encode(), scratch=folder)
-        return config_from_text(file.read_text(encoding="utf-8"), name=str(file), folder=folder)
+        return widened_in(folder, config, on_activity=steps.on_activity)
     return config
 
 

@@ -1,6 +1,5 @@
 """LoopConfig: the settings of a loop. A folder holds one loop."""
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any, Literal
 
 from twinloop.config.json_file import load_json, record_from_json
 from twinloop.config.record import write_record
+from twinloop.deploy.demonstration_budget import refuse_schedule
 from twinloop.errors import CorruptError, UsageError, nearest
 from twinloop.pipeline.loop.record import MOST_BYTES, write_json
 from twinloop.run.config import RunConfig
@@ -83,17 +83,7 @@ class LoopConfig:
                 raise UsageError(f"--objects: unknown object {name!r}; {nearest(name, OBJECTS)}")
         if len(set(self.objects)) < len(self.objects):
             raise UsageError(f"--objects: {', '.join(self.objects)} names an object twice")
-        steps = (0, *self.schedule)
-        if any(later <= earlier for earlier, later in itertools.pairwise(steps)):
-            numbers = ", ".join(map(str, self.schedule))
-            raise UsageError(
-                f"--schedule: {numbers} does not rise; give the real demonstrations in total after each round, for "
-                "example 10,25,50,100"
-            )
-        if self.schedule and self.rounds > len(self.schedule):
-            raise UsageError(
-                f"--schedule: has {len(self.schedule)} numbers for {self.rounds} rounds; give one for each round"
-            )
+        refuse_schedule(self.schedule, self.rounds)
 
     def collections(self, number: int) -> int:
         """How often demonstrations were collected before the policy of round `number` was trained."""
