@@ -106,7 +106,7 @@ def statistics_page(figures: ModuleType) -> str:
 def diagnosing_page(diagnoses: ModuleType, loops: ModuleType) -> str:
     page = _filled(_template("diagnosing"), diagnoses.tables(_results("diagnosis")))
     page = _filled(page, diagnoses.interval_tables(_results("diagnosis_intervals")))
-    return _filled(page, loops.tables(_results("loop")))
+    return _filled(page, loops.tables(_results("loop") if (RESULTS / "loop.json").exists() else None))
 
 
 def gpu_page() -> str:

@@ -8,8 +8,10 @@ BUDGETS = ("0", "10", "25", "50", "100")
 NEVER = 200.0
 
 
-def tables(results: Mapping[str, Any]) -> dict[str, str]:
+def tables(results: Mapping[str, Any] | None) -> dict[str, str]:
     """Placeholder -> text."""
+    if results is None:
+        return {"LOOPS": "", "LOOPS_NEEDED": "", "LOOPS_SUMMARY": "No pair of a cell and a seed is complete yet."}
     return {"LOOPS": _curves(results), "LOOPS_NEEDED": _needed(results), "LOOPS_SUMMARY": _summary(results)}
 
 
