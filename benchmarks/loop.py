@@ -1,5 +1,6 @@
 """Measure how many real demonstrations each strategy of the loop needs: the study behind docs/diagnosing.md.
 
+    python benchmarks/loop.py --prepare [--seed 1]                           # first policies, and their success in the twin
     python benchmarks/loop.py --screen [--cells figure] [--minutes 15]       # choose cells by the rule
     python benchmarks/loop.py --run [--cells figure] [--minutes 15]          # run the next parts, in order
     python benchmarks/loop.py --run --cell 9000 --strategy blind --seed 1    # run one part
@@ -80,6 +81,7 @@ def write(file: Path, content: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prepare", action="store_true", help="train the first policies of all scenes")
     parser.add_argument("--screen", action="store_true", help="choose cells")
     parser.add_argument("--run", action="store_true", help="run parts")
     parser.add_argument("--tally", action="store_true", help="print what the parts show, and write the plot")
@@ -96,6 +98,13 @@ def main() -> None:
     def in_time() -> bool:
         return time.time() - began < 60 * args.minutes
 
+    for scene in SCENES if args.prepare else ():
+        cell = next(cell for cell in (candidate(seed, seeds) for seed in seeds) if cell.scene == scene)
+        for strategy in ("blind", "wide"):
+            for seed in args.seed:
+                before = cpu_s()
+                rate = Part(cell, seed, strategy, args.out).first_success()
+                print(f"{scene.name} {strategy} {seed}: {rate} in the twin, {cpu_s() - before:.0f} CPU s", flush=True)
     while args.screen and in_time():
         _, missing = screened(folder, seeds)
         if not missing:

@@ -28,7 +28,7 @@ STRATEGIES: tuple[Strategy, ...] = ("wide", "blind", "real", "adr", "diagnose")
 SCHEDULE = (10, 25, 50, 100)
 TARGET = 0.9
 TRIALS = 20
-EPISODES, STEPS, FINETUNE_STEPS = 500, 1500, 500
+EPISODES, STEPS, FINETUNE_STEPS = 400, 800, 400
 POLICY = {"width": 256, "executed": 5}
 
 
@@ -54,7 +54,7 @@ class Part:
         return LoopConfig(
             robot=self.cell.robot, strategy=self.strategy, rounds=rounds, target=TARGET, schedule=SCHEDULE,
             trials=TRIALS, episodes=episodes, steps=steps, finetune_steps=FINETUNE_STEPS, settings=POLICY,
-            demonstrator="script", gated=False, simulated=True, evaluation_episodes=40, seed=self.seed, workers=1,
+            demonstrator="script", gated=False, simulated=True, evaluation_episodes=24, seed=self.seed, workers=1,
         )  # fmt: skip
 
     @property
@@ -95,12 +95,20 @@ class Part:
     def first_policy(self) -> Path:
         """The first policy of the strategy, which does not depend on the cell."""
         self._take_shared()
-        common, own = next((common, own) for common, own in self._shared().items() if own.name == "policy")
-        if not common.exists():
-            steps = Steps(self.folder, self.settings, 0, lambda _: None)
+        steps = self._first_steps()
+        if not steps.policy.exists():
             steps.train(steps.generate(self.config), (), 0)
             self._share()
-        return own
+        return steps.policy
+
+    def first_success(self) -> str:
+        """Success of the first policy in the twin."""
+        self.first_policy()
+        rate = self._first_steps().evaluate(self.config)
+        return f"{rate['successes']} of {rate['trials']}"
+
+    def _first_steps(self) -> Steps:
+        return Steps(self.folder, self.settings, 0, lambda _: None)
 
     def _again(self, budget: int, number: int) -> dict[str, bool] | None:
         """The last policy in the scenes of the largest budget; None if it was made with that budget."""

@@ -116,7 +116,7 @@ def paired(units: Mapping[Unit, Mapping[str, Curve]], other: str, budget: int) -
             continue
         for scene in ours.keys() & theirs.keys():
             scenes[cell, scene] += int(ours[scene]) - int(theirs[scene])
-    better, worse = (sum(np.sign(value) == sign for value in scenes.values()) for sign in (1, -1))
+    better, worse = (sum(sign * value > 0 for value in scenes.values()) for sign in (1, -1))
     return {"better": better, "worse": worse, "p": _sign_test(better, worse)}
 
 
