@@ -1,6 +1,6 @@
 """Measure how many real demonstrations each strategy of the loop needs: the study behind docs/diagnosing.md.
 
-    python benchmarks/loop.py --prepare [--seed 1]                           # first policies, and their success in the twin
+    python benchmarks/loop.py --prepare [--seed 1]                           # train the first policies
     python benchmarks/loop.py --screen [--cells figure] [--minutes 15]       # choose cells by the rule
     python benchmarks/loop.py --run [--cells figure] [--minutes 15]          # run the next parts, in order
     python benchmarks/loop.py --run --cell 9000 --strategy blind --seed 1    # run one part
