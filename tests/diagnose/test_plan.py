@@ -50,6 +50,17 @@ def test_lines_come_in_order_of_gain_per_hour_and_ranges_first():
     assert "80 demonstrations win back half" in assumptions["collect"]
 
 
+def test_the_gain_of_randomizing_is_what_closing_the_gap_won_in_the_twin():
+    rows: dict[Gap, tuple[RowEstimate, ...]] = {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}
+    without = report({"latency": 20.0}, rows)
+    findings = tuple(dataclasses.replace(finding, closing=12.0) for finding in without.findings)
+    plans = [make_plan(one, robot="twin") for one in (without, dataclasses.replace(without, findings=findings))]
+    first, second = (next(line for line in plan.lines if line.measure == "randomize") for plan in plans)
+    assert first.gain == pytest.approx(0.95 * 0.8 * 20.0)
+    assert second.gain == pytest.approx(0.95 * 12.0)
+    assert "won 12 points in the twin" in second.assumed
+
+
 @pytest.mark.parametrize(
     ("trained", "change"),
     [(None, "new"), ((0.0, 40.0), "wider"), ((0.0, 200.0), "narrower"), ((60.0, 100.0), "unchanged")],

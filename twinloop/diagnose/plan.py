@@ -1,6 +1,7 @@
 """Plan: what to do about each gap of a GapReport, in order of gain per hour.
 
-The cost of a gap is measured. The share that a measure wins back is an assumption, which each line of the plan states.
+The cost of a gap is measured, and so is what closing it wins in the twin. The share that other measures win back is an
+assumption, which each line of the plan states.
 The assumptions are in one table (`PRACTICE`), so that a lab can replace them with its own experience.
 """
 
@@ -32,7 +33,7 @@ class Practice:
     Attributes:
         half: number of demonstrations that win half of what demonstrations can win.
         wins: largest share of the cost that demonstrations win back.
-        covering: share of the cost that randomizing the rows wins back.
+        covering: share of the cost that randomizing the rows wins back, if closing the gap was not simulated.
         setup_h: hours before the first demonstration.
         sensors: sensors to record with.
         vary: conditions to vary.
@@ -219,10 +220,10 @@ def _simulated(finding: GapFinding) -> list[PlanItem]:
         ranges_text = ", ".join(
             f"{change.row} {change.low:.3g} to {change.high:.3g} ({change.change})" for change in changed
         )
-        share = practice.covering
+        gain, interval, assumed = _randomizing(finding, practice.covering)
         lines.append(
-            PlanItem(finding.gap, "randomize", f"draw {ranges_text}", *_gain(finding, share), hours=0.1, ranges=changed,
-                 assumed=f"randomization wins back {share:.0%} of the cost")
+            PlanItem(finding.gap, "randomize", f"draw {ranges_text}", gain, interval, hours=0.1, ranges=changed,
+                 assumed=assumed)
         )  # fmt: skip
     if practice.logs and any(row.interval[1] - row.interval[0] > 0.5 * abs(row.value) for row in finding.rows):
         lines.append(
@@ -286,6 +287,16 @@ def _conditions(report: GapReport, names: Sequence[str]) -> dict[str, str]:
         if look["about"] in names and look["corrected"] < 0.05 and worse:
             return {str(look["about"]): str(look["kind"])}
     return {}
+
+
+def _randomizing(finding: GapFinding, share: float) -> tuple[float, Interval, str]:
+    """Gain of randomizing the rows of a gap: what closing it won in the twin, or `share` of its cost."""
+    if finding.closing is None:
+        return *_gain(finding, share), f"randomization wins back {share:.0%} of the cost"
+    gain = finding.probability * max(0.0, finding.closing)
+    low, high = finding.interval
+    text = f"this policy won {finding.closing:.0f} points in the twin when this gap alone was closed"
+    return gain, (min(finding.probability * low, gain), max(high, gain)), text
 
 
 def _gain(finding: GapFinding, share: float) -> tuple[float, Interval]:
