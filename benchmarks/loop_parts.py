@@ -3,7 +3,7 @@
 import itertools
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -165,7 +165,7 @@ def with_every_row(config: RunConfig) -> RunConfig:
     unused = inapplicable_rows(config.scene.world)
     rows = [row for row in BY_NAME.values() if row.realistic and row.name not in unused and _widens(row)]
     ranges = {row.name: Constant(row.nominal) for row in rows} | dict(config.randomization)
-    return RunConfig(**{**vars(config), "randomization": ordered_rows(ranges)})
+    return replace(config, randomization=ordered_rows(ranges))
 
 
 def _widens(row: Parameter) -> bool:
