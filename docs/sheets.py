@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
+from twinloop.deploy.robot_model import usual_robot
 from twinloop.observe.camera import CameraConfig
 from twinloop.observe.quality import QUALITY_NAMES
 from twinloop.observe.renderer import Renderer
@@ -28,7 +29,6 @@ FOLDER = Path(__file__).parent / "pictures"
 TILE_PX = 240
 COLUMNS = 5
 SEED = 8
-TWO_ARMS = ("hand_to_hand", "lift_tray")
 MOMENT = 0.45  # share of the episode that is shown
 LIGHT = "light_softness: 0.4, light_count: {choice: [3]}"
 
@@ -86,7 +86,7 @@ def robots() -> None:
 def tasks() -> None:
     tiles = []
     for task in all_tasks():
-        robot = "dual_panda" if task in TWO_ARMS else "franka_panda"
+        robot = usual_robot(all_tasks()[task])
         text = f"scene: {{robot: {robot}, task: {task}}}\nrandomization: {{visual: {{{LIGHT}}}}}"
         tiles.append((task, pictured(text, quality="high")[0]))
     sheet("tasks", tiles)

@@ -12,6 +12,7 @@ CASES = (
     ("drake", "ur5e_2f85", "press_button", 0),
     ("drake", "franka_panda", "press_button", 10),  # a soft button jumped back here
     ("drake", "dual_panda", "lift_tray", 0),
+    ("drake", "mobile_panda", "fetch", 0),
     ("physx", "xarm7", "stack", 0),
     ("physx", "ur5e_2f85", "peg_insertion", 9),  # a finger at rest had a velocity here, and the grasp seemed lost
     ("physx", "franka_panda", "sort_by_colour", 0),

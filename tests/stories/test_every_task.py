@@ -10,6 +10,7 @@ import twinloop as tl
 from twinloop.dashboard.evaluation import write_evaluation_report
 from twinloop.dashboard.report import write_report
 from twinloop.dataset import Dataset
+from twinloop.deploy.robot_model import usual_robot
 from twinloop.deploy.twin_robot import TwinRobot
 from twinloop.diagnose.traits import TRAITS, Arm, EpisodeTrace, measure_traits
 from twinloop.gate import write_evaluation
@@ -24,8 +25,7 @@ EPISODES, TRIALS = 16, 2
 
 
 def config_of(task: str) -> RunConfig:
-    robot = "franka_panda" if tasks()[task].arms == ("",) else "dual_panda"
-    text = f"""scene: {{task: {task}, robot: {robot}}}
+    text = f"""scene: {{task: {task}, robot: {usual_robot(tasks()[task])}}}
 randomization: {{environment: {{instruction_choice: [0, 1]}}}}
 """
     config = config_from_text(text, name=f"{task}.yaml", folder=Path())

@@ -16,7 +16,7 @@ from twinloop.simulate.rollout import rollout
 from twinloop.twin.kinematics import solve_poses
 from twinloop.twin.robots import robots
 from twinloop.twin.rotation import pointing_down
-from twinloop.twin.task_checks import unfit
+from twinloop.twin.task_checks import unfit, unfit_arms
 from twinloop.twin.tasks import tasks
 
 SO101 = robots()["so101"]
@@ -110,4 +110,6 @@ def test_a_task_that_leans_the_hand_too_far_is_refused(tmp_path: Path, capsys: p
     message = " ".join(capsys.readouterr().err.split())
     assert reason in message
     assert not out.exists()
-    assert not any(unfit(task, SO101) for name, task in tasks().items() if task.arms == ("",) and name != "pour")
+    assert not any(
+        unfit(task, SO101) for name, task in tasks().items() if not unfit_arms(task, SO101) and name != "pour"
+    )

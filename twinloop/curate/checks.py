@@ -33,7 +33,8 @@ def _distance_from_base_m(episodes: Episodes, twin: Twin, _config: CurateConfig)
     farthest = np.zeros(len(table_m))
     for index in twin.things:
         position = episodes["environment"][:, index.columns][:, :3]
-        distance = np.linalg.norm(position[:, :2], axis=1)
+        # The base of a mobile robot comes nearer.
+        distance = np.linalg.norm(position[:, :2] - np.clip(position[:, :2], *twin.travel_m), axis=1)
         fallen = position[:, 2] < table_m - BELOW_TABLE_M
         farthest = np.maximum(farthest, np.where(fallen, np.inf, distance))
     return episodes.worst(farthest)

@@ -103,4 +103,5 @@ class RobotView(SceneState):
 
     def jacobian_of(self, index: ArmIndex) -> np.ndarray:
         data, joints = self._estimate.data, index.joints
-        return point_jacobian(data.xaxis[None, joints], data.xanchor[None, joints], self.site_position(index.tool_site))
+        tool = self.site_position(index.tool_site)
+        return point_jacobian(data.xaxis[None, joints], data.xanchor[None, joints], tool, index.slides)

@@ -6,7 +6,8 @@ the batched Jacobian J of the tool,
 
     dq = J^T (J J^T + λ² I)^-1 (twist - J dq0) + dq0,
 
-where dq0 moves the arm slowly towards home in the directions that do not move the tool.
+where dq0 moves the arm slowly towards home in the directions that do not move the tool. A mobile base has no home: it
+goes where the arm can take its home posture.
 """
 
 import numpy as np
@@ -54,6 +55,7 @@ class ArmExpert:
         self.twin, self.program = twin, Program(twin, width=width, arm=index.number)
         robot, joints = twin.robot, index.columns
         self._home = np.array(robot.home_rad[joints])
+        self._homing_per_s = np.where([name in robot.travels for name in robot.arm_joints[joints]], 0.0, HOMING_PER_S)
         self._lowest, self._highest = twin.arm_limits_rad[joints].T
         self._fastest = VELOCITY_SHARE * np.array(robot.velocity_limits_rad_s[joints])
         self._all = np.arange(width)
@@ -192,7 +194,7 @@ class ArmExpert:
 
     def _rates(self, jacobian: np.ndarray, twist: np.ndarray, position: np.ndarray) -> np.ndarray:
         """(width, joints) rates of the joints. A joint at its limit does not move further, and others take its part."""
-        homing = HOMING_PER_S * (self._home - position)
+        homing = self._homing_per_s * (self._home - position)
         if len(self._home) < 6:
             # The position comes first where an arm cannot have both.
             jacobian = np.concatenate([jacobian[:3], SECOND * jacobian[3:]])

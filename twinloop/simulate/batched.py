@@ -40,16 +40,21 @@ def solve_positive(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return right
 
 
-def point_jacobian(axes: np.ndarray, anchors: np.ndarray, point: np.ndarray) -> np.ndarray:
+def point_jacobian(
+    axes: np.ndarray, anchors: np.ndarray, point: np.ndarray, slides: tuple[int, ...] = ()
+) -> np.ndarray:
     """(6, joints, n) Jacobian of a point in the world frame: linear rows, then angular rows.
 
     Args:
-        axes, anchors: (n, joints, 3) of hinges, in the world.
+        axes, anchors: (n, joints, 3) of joints, in the world.
         point: (n, 3).
+        slides: places of slide joints; the others are hinges.
     """
     ax, ay, az = (axes[:, :, axis].T for axis in range(3))
     rx, ry, rz = (point[:, axis] - anchors[:, :, axis].T for axis in range(3))
     out = np.empty((6, *ax.shape))
     out[0], out[1], out[2] = ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
     out[3], out[4], out[5] = ax, ay, az
+    for place in slides:
+        out[:3, place], out[3:, place] = out[3:, place], 0.0
     return out

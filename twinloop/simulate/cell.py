@@ -298,7 +298,7 @@ class Cell(SceneState):
     def jacobian_of(self, index: ArmIndex) -> np.ndarray:
         """(6, joints, width) Jacobian of the tool of one arm."""
         joints, tool = index.joints, self._site_pos[:, index.tool_site]
-        return point_jacobian(self._hinges[:, joints], self._anchors[:, joints], tool)
+        return point_jacobian(self._hinges[:, joints], self._anchors[:, joints], tool, index.slides)
 
     def _look(self) -> None:
         """Compute the quantities that actors, checks and recordings read, once per control period."""

@@ -133,9 +133,12 @@ def _arm_index(
     tool = int(_ids(model, mujoco.mjtObj.mjOBJ_SITE, (arm.tool_site,), robot)[0])
     left, right = (arm.named(name) for name in FINGER_SENSORS)
     felt = arm.named("left_touch") in sensors
+    kinds = model.jnt_type[joints[arm.joints]]
     return ArmIndex(
-        arm=arm, number=number, joints=joints[arm.joints], gripper_qpos=model.jnt_qposadr[fingers],
-        gripper_dofs=model.jnt_dofadr[fingers], tool_site=tool, fingers=(left, right),
+        arm=arm, number=number, joints=joints[arm.joints],
+        slides=tuple(np.flatnonzero(kinds == mujoco.mjtJoint.mjJNT_SLIDE.value).tolist()),
+        gripper_qpos=model.jnt_qposadr[fingers], gripper_dofs=model.jnt_dofadr[fingers],
+        tool_site=tool, fingers=(left, right),
         touch=touch_index(model, finger_bodies(arm), tool, sensors, prefix=arm.named("")) if felt else None,
     )  # fmt: skip
 

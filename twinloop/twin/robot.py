@@ -100,6 +100,7 @@ class Robot:
         closing_speed: how fast the scripted expert closes the gripper, in units of its opening a second; None for as
             fast as the motor can. A jaw with a large gear strikes a thing with the inertia of its motor.
         closed_tips_m: where the tips of the closed fingers are, in the tool's frame.
+        travels: joints that move the whole arm about, of a robot with a mobile base.
         source: where the figures are from.
         drive: servo law of its joints; None for the position actuators of the model.
         mapping: what a config file says of a robot that is given by path; None for a robot known by name.
@@ -130,6 +131,7 @@ class Robot:
     widest_grip_m: float | None = None
     closing_speed: float | None = None
     closed_tips_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    travels: tuple[str, ...] = ()
     source: str = ""
     model_digest: str = ""
     mapping: Any = None

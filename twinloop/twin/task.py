@@ -54,6 +54,7 @@ class Task:
         fitted: robot -> this task for a robot with a small hand or a short reach: smaller things and fixtures, or
             other skills. None for a task that needs no other fitting than that of `twin/assemble.py`.
         area: the robot's area of the table, if its places are not those that the task gives.
+        travels: places are farther apart than an arm reaches, so the robot needs a mobile base.
 
     Example:
         >>> task = tl.load_config("cell.yaml").scene.task
@@ -75,6 +76,7 @@ class Task:
     ranges: tuple[tuple[str, float, float], ...] = ()
     fitted: "Callable[[Robot], Task] | None" = None
     area: Area | None = None
+    travels: bool = False
 
     def __post_init__(self):
         refuse_bad_task(self)

@@ -22,9 +22,11 @@ def refuse_bad_task(task: "Task") -> None:
 
 
 def unfit_arms(task: "Task", robot: Robot) -> str:
-    """Why a robot cannot do a task, which needs other arms; "" if it has them."""
+    """Why a robot cannot do a task, which needs other arms or a mobile base; "" if it has them."""
     needed, there = task.arms, tuple(arm.name for arm in robot.arms)
     if set(needed) == set(there):
+        if task.travels and not robot.travels:
+            return f"{task.name} needs a robot with a mobile base; {robot.name} stands still. Choose mobile_panda"
         return ""
     if needed == ("",):
         return (

@@ -92,6 +92,7 @@ class ArmIndex:
         number: its place among the arms of the robot.
         joints: (axes,) joints of the model.
         fingers: names of its two contact sensors.
+        slides: places of its slide joints among its joints.
     """
 
     arm: RobotArm
@@ -102,6 +103,7 @@ class ArmIndex:
     tool_site: int
     fingers: tuple[str, str]
     touch: TouchIndex | None = None
+    slides: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -243,6 +245,16 @@ class Twin:
         data = mujoco.MjData(self.model)
         mujoco.mj_kinematics(self.model, data)
         return tuple(data.xanchor[index.joints[0]].copy() for index in self.arms)
+
+    @cached_property
+    def travel_m(self) -> np.ndarray:
+        """(2, 2) how far a mobile base goes from its start: lowest and highest x and y; 0 for an arm that stands."""
+        ends = np.zeros((2, 2))
+        for name, joint in zip(self.robot.arm_joints, self.arm_joints, strict=True):
+            if name in self.robot.travels:
+                reach = np.outer(self.model.jnt_range[joint], self.model.jnt_axis[joint, :2])
+                ends += np.sort(reach, axis=0)
+        return ends
 
     @cached_property
     def environment_names(self) -> tuple[str, ...]:

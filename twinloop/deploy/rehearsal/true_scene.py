@@ -70,7 +70,7 @@ class TrueScene(SceneState):
 
     def jacobian_of(self, index: ArmIndex) -> np.ndarray:
         axes, anchors = self.data.xaxis[None, index.joints], self.data.xanchor[None, index.joints]
-        return point_jacobian(axes, anchors, self.site_position(index.tool_site))
+        return point_jacobian(axes, anchors, self.site_position(index.tool_site), index.slides)
 
     def environment(self) -> np.ndarray:
         """Return the environment state, as recorded."""

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from twinloop.deploy.safety.motion import MotionLimiter
-from twinloop.twin.rotation import cross
+from twinloop.simulate.batched import point_jacobian
 from twinloop.twin.twin import Twin
 
 SLACK_M = 1e-9
@@ -44,7 +44,8 @@ class Tool:
         tool = np.array(self.place(position))
         joints = self._index.joints
         out = np.zeros((3, len(position)))
-        out[:, self._index.columns] = cross(self._data.xaxis[joints], tool - self._data.xanchor[joints]).T
+        axes, anchors = self._data.xaxis[None, joints], self._data.xanchor[None, joints]
+        out[:, self._index.columns] = point_jacobian(axes, anchors, tool[None], self._index.slides)[:3, :, 0]
         return out
 
 

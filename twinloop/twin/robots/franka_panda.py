@@ -57,10 +57,15 @@ LINKS = (
 def build() -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
-    base = spec.worldbody.add_body(name="link0")
+    add_panda(spec, spec.worldbody)
+    return spec
+
+
+def add_panda(spec: mujoco.MjSpec, mount: mujoco.MjsBody) -> None:
+    """Add arm and hand, on the body that carries them."""
+    base = mount.add_body(name="link0")
     base.add_geom(type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[0.09, 0.07, 0], pos=[-0.03, 0, 0.07], rgba=WHITE, **SHOWN)
     _add_hand(spec, add_arm(spec, base, LINKS))
-    return spec
 
 
 def _add_hand(spec: mujoco.MjSpec, flange_link: mujoco.MjsBody) -> None:
