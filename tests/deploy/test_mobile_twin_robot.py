@@ -107,3 +107,18 @@ def test_a_lower_speed_limits_commanded_speeds(tmp_path: Path):
         filtered = safety.pass_on(about.limits.position[:, 1])
         np.testing.assert_allclose(filtered.command, 0.3 * about.limits.position[:, 1])
         assert filtered.reasons == ("position",)
+
+
+def test_a_lower_speed_reduces_what_a_robot_with_legs_is_asked_for(tmp_path: Path):
+    asked = "commands: {forward_m_s: 0.8, sideways_m_s: 0.2, turn_rad_s: 0.5, standing_share: 0}\n"
+    with named(tmp_path, WALK + asked) as robot:
+        about = robot.describe()
+        robot.begin(0)
+        reading = robot.observe()
+        safety = SafetyFilter(about, slowed(slowed(bounds_of(about), 0.5), 0.5), None)
+        seen = safety.slowed(reading).features["observation.command"]
+        np.testing.assert_allclose(seen[:3], [0.2, 0.05, 0.125], rtol=1e-6)
+        np.testing.assert_array_equal(seen[3:], reading.features["observation.command"][3:])  # the clock of the gait
+        assert reading.features["observation.command"][0] == pytest.approx(0.8)
+        with pytest.raises(RobotError, match="asked"):
+            SafetyFilter(replace(about, asked=("observation.command.up",)), bounds_of(about), None)

@@ -148,7 +148,7 @@ def _control(
     schedule.begin()
     began_s = time.monotonic()
     while True:
-        reading = check.see(robot.observe())
+        reading = safety.slowed(check.see(robot.observe()))
         operator.look()
         fresh.see(reading)
         if first is None:

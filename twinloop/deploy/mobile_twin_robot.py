@@ -140,4 +140,5 @@ def _description(robot: MobileEmbodiment, id: str, task: str) -> Description:
         simulated=True,
         commands="speeds" if robot.takes_speeds else "positions",
         task=task,
+        asked=tuple(f"{feature}.{name}" for feature, name in robot.asked),
     )

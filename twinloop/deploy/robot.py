@@ -63,6 +63,8 @@ class Description:
         commands: what the elements of an action are. Without an action, a robot that takes positions stays where it is,
             and one that takes speeds brakes to `home`.
         task: the task that the robot is set up for; "" if it has no task of its own.
+        asked: elements of observed features with the velocity that the robot is asked for, such as
+            `observation.command.forward`. A speed limit reduces them before the policy sees them.
     """
 
     robot: str
@@ -80,6 +82,7 @@ class Description:
     judged_by: Literal["detector", "human"] = "detector"
     commands: Literal["positions", "speeds"] = "positions"
     task: str = ""
+    asked: tuple[str, ...] = ()
 
     @property
     def identity(self) -> "RobotIdentity":
@@ -94,6 +97,8 @@ class Description:
         content = [self.robot, self.serial, self.firmware, self.rate_hz, features, limits, list(self.home)]
         if self.commands != "positions":
             content.append(self.commands)  # only then, so that existing decisions stay valid
+        if self.asked:
+            content.append(list(self.asked))
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=list).encode()).hexdigest()
 
     @property

@@ -45,6 +45,7 @@ class LegsEmbodiment(MobileEmbodiment):
 
     kind = "legs"
     unfinished = "stuck"
+    asked = tuple(("observation.command", name) for name in WalkCommands.NAMES[:3])
 
     def __init__(
         self,

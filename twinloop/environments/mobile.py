@@ -24,6 +24,7 @@ class MobileEmbodiment(Embodiment):
         scaled_draws: (width, varied) drawn values of the current episodes, from 0 to 1.
         rest: (a,) the command with which the robot stays where it is.
         takes_speeds: its commands are speeds, not positions.
+        asked: (feature, element) of the velocity that the robot is asked for.
     """
 
     config: Any
@@ -31,6 +32,7 @@ class MobileEmbodiment(Embodiment):
     unfinished: str
     rest: np.ndarray
     takes_speeds: ClassVar[bool] = False
+    asked: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def _prepare_draws(self) -> None:
         """Set up `varied` and `scaled_draws`."""

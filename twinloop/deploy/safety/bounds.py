@@ -38,6 +38,7 @@ class Bounds:
         workspace_m: (3, 2) low and high of x, y, z of the tool.
         force_n: limit of the force at the wrist, for robots with a wrist sensor.
         of_speeds: commands are speeds, so that `position` limits speeds and `velocity` their change.
+        speed: share of the speed that a robot with a free base is asked for.
     """
 
     names: tuple[str, ...]
@@ -48,6 +49,7 @@ class Bounds:
     workspace_m: np.ndarray
     force_n: float = FORCE_N
     of_speeds: bool = False
+    speed: float = 1.0
 
 
 def _sizes(what: str) -> Mapped:
@@ -103,13 +105,15 @@ def _refuse(robot: str, kind: str, labels: tuple[str, ...], wrong: np.ndarray, w
 def slowed(bounds: Bounds, speed: float) -> Bounds:
     """Return the bounds with velocity and acceleration multiplied by `speed`, which must be in (0, 1].
 
-    For a robot that is commanded speeds, the limits of its commands are multiplied.
+    For a robot that is commanded speeds, the limits of its commands are multiplied. The speed that a robot with legs is
+    asked for is multiplied too.
     """
     if not 0 < speed <= 1:
         raise UsageError(
             f"--speed: {speed:g} was given; a number above 0 and at most 1 was expected, because options "
             "may only narrow the limits"
         )
+    bounds = replace(bounds, speed=bounds.speed * speed)
     if bounds.of_speeds:
         return replace(bounds, position=bounds.position * speed)
     return replace(bounds, velocity=bounds.velocity * speed, acceleration=bounds.acceleration * speed)

@@ -4,11 +4,11 @@ Every command to a robot passes through this filter.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twinloop.deploy.robot import Description
+from twinloop.deploy.robot import Description, Reading
 from twinloop.deploy.safety.bounds import Bounds
 from twinloop.deploy.safety.effort import eased
 from twinloop.deploy.safety.force import BackOff
@@ -49,6 +49,7 @@ class SafetyFilter:
 
     def __init__(self, about: Description, bounds: Bounds, twin: Twin | None):
         self._bounds, self._home = bounds, np.array(about.home)
+        self._asked = _places(about)
         self._noticed = NOTICED * (bounds.position[:, 1] - bounds.position[:, 0])
         self._motion = MotionLimiter(bounds, period_s=about.period_s)
         self._workspaces: tuple[Workspace, ...] = ()
@@ -79,6 +80,16 @@ class SafetyFilter:
         self._back_off.begin()
         for workspace in self._workspaces:
             workspace.begin(self._motion.position)
+
+    def slowed(self, reading: Reading) -> Reading:
+        """The reading with the velocity that the robot is asked for reduced to its speed limit."""
+        if self._bounds.speed == 1 or not self._asked:
+            return reading
+        features = dict(reading.features)
+        for name, elements in self._asked.items():
+            features[name] = np.array(features[name], copy=True)
+            features[name][elements] *= self._bounds.speed
+        return replace(reading, features=features)
 
     @property
     def hopeless(self) -> bool:
@@ -142,6 +153,19 @@ class SafetyFilter:
             # What keeps one tool inside may take another one out. Braking is always allowed.
             velocity = motion.braking(motion.velocity)
         return velocity, fits
+
+
+def _places(about: Description) -> dict[str, list[int]]:
+    """Feature -> places of the elements with the velocity that the robot is asked for."""
+    places: dict[str, list[int]] = {}
+    for feature in about.observed:
+        own = [place for place, name in enumerate(feature.names) if f"{feature.name}.{name}" in about.asked]
+        if own:
+            places[feature.name] = own
+    missing = len(about.asked) - sum(map(len, places.values()))
+    if missing:
+        raise RobotError(f"{about.id}: asked: {missing} of {', '.join(about.asked)} are no elements that it observes")
+    return places
 
 
 def _measured(readings: Mapping[str, np.ndarray]) -> tuple[np.ndarray | None, float | None]:
