@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from twinloop.dataset import Dataset
+from twinloop.dataset import Dataset, DatasetWriter
 from twinloop.errors import ConfigError, UsageError
-from twinloop.pipeline.generate import generate
+from twinloop.pipeline.generate import generate, header_of
+from twinloop.pipeline.produce import GenerateJob, produce
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.reproduce import reproduce
+from twinloop.run.several_tasks import in_task_order, task_by_task, task_of
 from twinloop.run.twin import twin_of
 
 TEXT = """
@@ -42,6 +44,32 @@ def test_shards_follow_the_shares(config: RunConfig):
     counts = Counter(config.task_of_shard(shard) for shard in range(100))
     assert counts == {"press_button": 50, "sort_by_colour": 25, "pick_and_place": 25}
     assert [config.task_of_shard(shard) for shard in range(8)] == [config.task_of_shard(shard) for shard in range(8)]
+
+
+def test_shards_are_simulated_task_by_task(config: RunConfig):
+    ranges = [(first, first + 2) for first in range(0, 16, 2)]
+    ordered = in_task_order(config, ranges)
+    assert sorted(ordered) == ranges
+    groups = [(task, list(shards)) for task, shards in task_by_task(config, iter(ordered))]
+    assert [task for task, _ in groups] == ["press_button", "sort_by_colour", "pick_and_place"]
+    assert [shard for _, shards in groups for shard in shards] == ordered
+    assert all(task_of(config, shard) == task for task, shards in groups for shard in shards)
+
+
+def test_the_digest_is_the_same_in_any_order_and_width(config: RunConfig, dataset: Dataset, tmp_path: Path):
+    header = header_of(config, "tasks", 8, True)
+    with DatasetWriter.open(tmp_path / "tasks", header, config.to_yaml()) as writer:
+        job = GenerateJob(
+            config.to_yaml(), str(tmp_path), True, str(writer.scratch("")), 1, (("sort_by_colour", 2),), header.subtasks
+        )
+        for _, draft in produce(job, iter(writer.missing()[::-1])):
+            writer.commit(draft)
+        assert writer.digest() == dataset.digest()
+
+
+def test_a_scene_is_compiled_once_for_all_shards(config: RunConfig, dataset: Dataset, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("twinloop.run.twin._compile", lambda _: pytest.fail("a twin was compiled again"))
+    assert header_of(config, "tasks", 8, True).subtasks == dataset.header.subtasks
 
 
 def test_all_tasks_have_one_layout(config: RunConfig):

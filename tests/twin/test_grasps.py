@@ -1,9 +1,14 @@
 """Grips: the tool closes along a narrow side, comes from where it is asked to, and turns as little as it must."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tests.twin.test_mesh import box, obj
 from twinloop.twin.grasps import NARROWEST, grips_of
+from twinloop.twin.mesh_body import mesh_object
+from twinloop.twin.mesh_grips import _enclosed
 from twinloop.twin.objects import OBJECTS, SceneObject
 from twinloop.twin.rotation import DOWN, about_z, pointing_down, product
 from twinloop.twin.shapes import SHAPES
@@ -67,3 +72,17 @@ def test_from_the_side_the_tool_comes_level():
 def test_drawn_shapes_are_gripped_from_above(form: int):
     axes = chosen(RIGID["cube"], np.linspace(-1, 1, 9), pointing_down(np.zeros(9)), DOWN, form=form)
     np.testing.assert_allclose(axes[:, :, 2], np.broadcast_to(DOWN, (9, 3)), atol=1e-9)
+
+
+def test_grips_enclose_neighbouring_parts_only_as_far_as_the_fingers_open():
+    comb = [(0.01 * number, 0.01 * number + 0.002) for number in range(1000)]
+    enclosed = list(_enclosed(comb, opening_m=0.035))
+    assert len(enclosed) == pytest.approx(4 * len(comb), abs=8)
+    assert max(high - low for low, high in enclosed) <= 0.035
+    assert list(_enclosed([(0.0, 0.5), (0.6, 0.7)], opening_m=0.035)) == [(0.0, 0.5), (0.6, 0.7)], "single ones count"
+
+
+def test_a_large_mesh_is_sampled_coarsely_and_its_sides_stay_whole(tmp_path: Path):
+    (tmp_path / "crate.obj").write_bytes(obj(box(0.9, 0.9, 0.05)))
+    grips = grips_of(mesh_object(tmp_path / "crate.obj", tmp_path), opening_m=0.08)
+    assert grips.widths_m[0] == pytest.approx(0.05, abs=1e-3), "only the thin side fits between the fingers"

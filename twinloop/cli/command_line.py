@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twinloop.cli.commands import COMMANDS, GROUPS
-from twinloop.errors import TwinloopError, nearest
+from twinloop.errors import ConfigError, TwinloopError, nearest
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,9 +112,10 @@ def _run(args: argparse.Namespace) -> int:
         _fetch_datasets(args, console)
         result = args.run(args, console)
     except TwinloopError as error:
-        print(f"twinloop: {error}", file=sys.stderr)
+        message = _with_file(error, args)
+        print(f"twinloop: {message}", file=sys.stderr)
         if args.json:
-            print(json.dumps({"error": str(error), "exit_code": error.exit_code}))
+            print(json.dumps({"error": message, "exit_code": error.exit_code}))
         return error.exit_code
     except BrokenPipeError:
         # The reader (head, less) has closed the pipe. Without this, Python reports it again when it closes stdout.
@@ -123,6 +124,13 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(result, default=str))
     return int(result.get("exit_code", 0))
+
+
+def _with_file(error: TwinloopError, args: argparse.Namespace) -> str:
+    """The message of an error, with the config file if the error was noticed after the file was read."""
+    file = getattr(args, "config", None)
+    late = isinstance(error, ConfigError) and error.where.startswith(("scene.", "cameras."))
+    return f"{file}: {error}" if late and isinstance(file, Path) else str(error)
 
 
 def _fetch_datasets(args: argparse.Namespace, console: "Console") -> None:

@@ -1,19 +1,29 @@
 """How many processes and simulations in flight a run uses, and which engine runs on which executor."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import Executor
+from twinloop.randomize.draw import EpisodeRange
 from twinloop.run.config import MOST_EPISODES, RunConfig
+from twinloop.run.several_tasks import task_of
 from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig
 from twinloop.simulate.episodes import channels_of
 
-SLOTS_PER_WORKER, FEWEST_SLOTS = 1024, 256
-"""Maximum number of simulations in flight per CPU worker, and that of tasks whose frames need much memory. More does
-not step faster and delays the first shard. The data does not depend on it."""
+SLOTS_PER_WORKER, FEWEST_SLOTS = 512, 256
+"""Maximum number of simulations in flight per CPU worker, and that of tasks whose frames need much memory. With more,
+the expert costs less per simulation, but a few long episodes at the end of a run cost more. The data does not depend on
+it."""
 TAPE_BYTES = 256 * 10**6
 """Memory that a worker may use for the frames of the episodes in flight."""
+
+TASKS_PER_WORKER = 4
+"""Number of tasks per worker from which on one worker simulates all episodes of a task. At the end of such a run,
+workers wait for the last task for a small part of the time."""
 
 WORLDS = 4096
 """Maximum number of simulations in flight on a GPU, which needs many to be fast."""
@@ -41,19 +51,42 @@ def width_of(
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     episodes: int = MOST_EPISODES,
 ) -> int:
-    """Simulations in flight in each worker.
+    """Simulations in flight in each worker; of a run with several tasks, those of the widest task.
 
-    A worker that renders, or whose shards are of several tasks, handles one shard at a time and needs no more slots. An
-    empty slot costs time, so there are at most as many slots as `episodes`.
+    A worker that renders handles one shard at a time and needs no more slots. An empty slot costs time, so there are at
+    most as many slots as `episodes`.
     """
+    if len(config.by_task) > 1:
+        return max(width_of(one, workers, engine=engine, episodes=episodes) for one in config.by_task.values())
     most = min(_slots(config) if engine.backend == "cpu" else WORLDS, -(-episodes // workers))
-    if config.cameras or len(config.by_task) > 1:
+    if config.cameras:
         most = min(most, config.dataset.shard_episodes)
     return max(1, min(most, -(-config.rollout.parallel_envs // workers)))
 
 
+def widths_of(
+    config: RunConfig,
+    ranges: Sequence[EpisodeRange],
+    workers: int,
+    *,
+    engine: EngineConfig = EngineConfig(),  # noqa: B008
+) -> dict[str, int]:
+    """Task -> simulations in flight in each worker that simulates these episodes of it.
+
+    A worker simulates one task at a time. With many tasks, each is left to one worker, so that few have to compile it.
+    """
+    episodes = Counter[str]()
+    for first, stop in ranges:
+        episodes[task_of(config, (first, stop))] += stop - first
+    shared_by = 1 if len(episodes) >= TASKS_PER_WORKER * workers else workers
+    return {
+        task: width_of(config.by_task[task], shared_by, engine=engine, episodes=count)
+        for task, count in episodes.items()
+    }
+
+
 def _slots(config: RunConfig) -> int:
-    """Simulations in flight per CPU worker, so that the frames of the longest task fit into `TAPE_BYTES`."""
-    twins = [twin_of(one) for one in config.by_task.values()]
-    frames = [twin.longest_ticks * max(part.stop for part in channels_of(twin).values()) for twin in twins]
-    return int(min(max(TAPE_BYTES // (max(frames) * np.dtype(np.float32).itemsize), FEWEST_SLOTS), SLOTS_PER_WORKER))
+    """Simulations in flight per CPU worker, so that their frames fit into `TAPE_BYTES`."""
+    twin = twin_of(config)
+    frames = twin.longest_ticks * max(part.stop for part in channels_of(twin).values())
+    return int(min(max(TAPE_BYTES // (frames * np.dtype(np.float32).itemsize), FEWEST_SLOTS), SLOTS_PER_WORKER))

@@ -13,14 +13,14 @@ from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.writer import RemoteWriter
 from twinloop.dataset.versions import versions
 from twinloop.errors import UsageError
-from twinloop.fleet.capacity import default_workers, refuse_together, width_of
+from twinloop.fleet.capacity import default_workers, refuse_together, widths_of
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
 from twinloop.pipeline.produce import GenerateJob, Store, produce
 from twinloop.run.config import MOST_EPISODES, RunConfig
 from twinloop.run.plugin_versions import plugin_versions_of
-from twinloop.run.several_tasks import phases_of, refuse_labels_of_several_tasks, subtasks_of
+from twinloop.run.several_tasks import in_task_order, phases_of, refuse_labels_of_several_tasks, subtasks_of
 from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
@@ -69,16 +69,19 @@ def generate(
     header = header_of(config, out.name, total, keep_rejected, engine=engine)
     header, judged_by = (header, None) if curator is None else with_curator(header, curator)
     with _writer(out, header, config.to_yaml()) as writer:
-        missing = writer.missing()
+        missing = in_task_order(config, writer.missing())
         workers = max(1, min(workers or default_workers(engine, executor), len(missing))) if missing else 1
         clock = GenerateClock(writer.entries, total)
         on_progress(clock.progress())
+        widths = widths_of(config, missing, workers, engine=engine)
         job = GenerateJob(
             config_yaml=config.to_yaml(),
             folder=str(Path.cwd()),
             keep_rejected=keep_rejected,
             scratch=str(writer.scratch("")),
-            width=width_of(config, workers, engine=engine, episodes=sum(stop - first for first, stop in missing)),
+            width=max(widths.values(), default=1),
+            widths=tuple(widths.items()),
+            subtasks=writer.header.subtasks,
             engine=engine,
             versions=tuple(sorted(writer.header.versions.items())),
             store=Store(writer.path, writer.identity) if isinstance(writer, RemoteWriter) else None,

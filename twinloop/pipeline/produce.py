@@ -6,7 +6,7 @@ than once, or again after a crash.
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ from twinloop.observe.renderer import Renderer
 from twinloop.randomize.draw import EpisodeRange
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.plugin_versions import plugin_versions_of
-from twinloop.run.several_tasks import subtasks_of
+from twinloop.run.several_tasks import numbered_in_run, task_by_task
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.engine import EngineConfig, make_engine
@@ -57,6 +57,12 @@ class GenerateJob:
     keep_rejected: bool
     scratch: str
     width: int
+    widths: tuple[tuple[str, int], ...] = ()
+    """Task -> its `width`, for a run with several tasks."""
+
+    subtasks: tuple[str, ...] = ()
+    """The sub-tasks of the dataset in words, for a run with several tasks."""
+
     engine: EngineConfig = EngineConfig()  # noqa: RUF009
     versions: tuple[tuple[str, str], ...] = ()
     """Package versions of the dataset. A worker with other versions refuses to run."""
@@ -74,13 +80,10 @@ def produce(job: GenerateJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[
     if len(config.by_task) == 1:
         yield from Producer(config, config, job).produce(ranges)
         return
-    producers: dict[str, Producer] = {}
-    # One range at a time: the next one may be of another task.
-    for first, stop in ranges:
-        task = config.task_of_shard(first // config.dataset.shard_episodes)
-        if task not in producers:
-            producers[task] = Producer(config, config.by_task[task], job)
-        yield from producers[task].produce(iter([(first, stop)]))
+    widths = dict(job.widths)
+    for task, of_task in task_by_task(config, ranges):
+        own = replace(job, width=widths.get(task, job.width))
+        yield from Producer(config, config.by_task[task], own).produce(of_task)
 
 
 class Producer:
@@ -137,7 +140,8 @@ def _write(
             features=recording.features + picture_features(config.cameras, twin),
             pictures=pictures_of(episodes, renderer, seed=config.rollout.seed),
         )
-    recording = replace(recording, frames=_numbered_in_run(recording.frames, run, config))
+    frames = numbered_in_run(recording.frames, run, twin.task.name, twin.subtasks, job.subtasks)
+    recording = replace(recording, frames=frames)
     verdicts = judge(episodes, twin, config.curate)
     verdicts, curated = judge_with_curator(verdicts, curator, recording, episodes.success, twin)
     stored = verdicts.storable if job.keep_rejected else verdicts.storable & verdicts.accepted
@@ -173,14 +177,3 @@ def _write(
     if job.store is not None:
         publish(job.store.remote, job.store.identity, draft)
     return draft
-
-
-def _numbered_in_run(frames: Mapping[str, np.ndarray], run: RunConfig, config: RunConfig) -> dict[str, np.ndarray]:
-    """Frames with phases and sub-tasks numbered as in the run's dataset: those of earlier tasks come first."""
-    if len(run.by_task) == 1:
-        return dict(frames)
-    before = list(run.by_task.values())[: list(run.by_task).index(config.scene.task.name)]
-    offset = sum(len(other.scene.world.phases) for other in before)
-    every = subtasks_of(run)
-    numbers = np.array([every.index(text) for text in twin_of(config).subtasks])
-    return {**frames, "phase": frames["phase"] + offset, "subtask_index": numbers[frames["subtask_index"]]}

@@ -246,7 +246,8 @@ class SceneConfig:
         task = task if self.object is None else task.with_object(self.object)
         own = {thing.name: thing for thing in task.things}
         # A thing of another task of the run is not added to this one.
-        elsewhere = {name for other in self.tasks for name in tasks()[other].by_name}
+        known = tasks()
+        elsewhere = {name for other in self.tasks for name in known[other].by_name}
         things = {
             name: about.thing(name, own.get(name))
             for name, about in self.things.items()
@@ -263,10 +264,18 @@ class SceneConfig:
         """Task -> its scene. All scenes of a run with several tasks have the same layout."""
         if self.is_single:
             return {self.task.name: self}
+        for scene in self._each_alone.values():
+            # Computed once: it needs the things of all tasks.
+            vars(scene)["layout"] = self.layout
+        return self._each_alone
+
+    @cached_property
+    def _each_alone(self) -> "dict[str, SceneConfig]":
+        """Task -> the scene that has only this one of `tasks`."""
         return {name: replace(self, only=name) for name in self.tasks}
 
     @cached_property
     def layout(self) -> tuple[str, ...]:
         """Elements of the environment state of a run with several tasks: the entities of all; () for one task."""
-        worlds = [replace(self, only=name).world for name in self.tasks]
+        worlds = [scene.world for scene in self._each_alone.values()]
         return state_names(tuple({entity.name: entity for world in worlds for entity in world.entities}.values()))

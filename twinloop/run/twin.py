@@ -9,7 +9,7 @@ from twinloop.randomize.servo import SERVO
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
 from twinloop.simulate.drives.nominal import complete_drive, kind_for, refuse_unknown
-from twinloop.simulate.start_check import refuse_overlapping_start
+from twinloop.simulate.start_check import refuse_bad_start
 from twinloop.twin.assemble import assemble
 from twinloop.twin.compose import PREFIX, Features, features_of
 from twinloop.twin.robot_drive import RobotDrive
@@ -17,8 +17,9 @@ from twinloop.twin.task_checks import unfit_arms
 from twinloop.twin.twin import Twin
 
 _COMPILED: OrderedDict[str, Twin] = OrderedDict()
-MAX_COMPILED = 4
-"""Number of twins that a process keeps. Driver and worker may be one process, and evaluations share their twin."""
+MAX_COMPILED = 32
+"""Number of twins that a process keeps: those of all tasks of a robot, of which a run needs each several times. Driver
+and worker may be one process, and evaluations share their twin."""
 
 
 def twin_of(config: RunConfig) -> Twin:
@@ -48,7 +49,7 @@ def _compile(config: RunConfig) -> Twin:
         features=features,
         layout=scene.layout,
     )
-    refuse_overlapping_start(twin, tuple(scene.things))
+    refuse_bad_start(twin, tuple(scene.things))
     refuse_blocked(twin, config.cameras)
     return replace(twin, drive=_drive_of(config, twin))
 

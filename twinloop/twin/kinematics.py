@@ -18,6 +18,7 @@ import mujoco
 import numpy as np
 import scipy  # its parts are imported when they are used
 
+from twinloop.twin.halton import halton
 from twinloop.twin.kinematic_chain import KinematicChain, ToolPoses
 from twinloop.twin.rotation import cross
 from twinloop.twin.self_collision import SelfCollision
@@ -123,8 +124,7 @@ def solve_poses(
 
 def _other_postures(limits: np.ndarray, count: int) -> np.ndarray:
     """(count, joints) postures spread over the joint ranges."""
-    spread = scipy.stats.qmc.Halton(len(limits), scramble=False).random(count)
-    return limits[:, 0] + np.ptp(limits, axis=1) * spread
+    return limits[:, 0] + np.ptp(limits, axis=1) * halton(count, len(limits))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ several neighbouring intervals, fits between the open fingers, has nothing else 
 its ends face the pads.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,9 @@ PALM_M = 0.04
 FINGER_M = 0.02  # thickness of a finger, along the closing direction
 SPARE_M = 0.006
 """Fingers that are open must be this much wider than what they grip."""
-GAP_M = 0.003  # samples closer than this along the closing direction belong together
+GAP_M = 0.003
+"""Samples closer than this along the closing direction belong together. On a large mesh, whose samples are farther
+apart than `SAMPLE_M`, it grows in proportion."""
 FACING = 0.8  # least cosine between the surface at the ends of a grip and the closing direction
 SAMPLE_M = 0.002
 MOST_SAMPLES = 60_000
@@ -54,13 +57,14 @@ def mesh_grips(mesh: MeshBody, opening_m: float) -> MeshGrips:
 
     For each approach and closing direction the best grip is kept.
     """
-    points, normals = _samples(mesh)
+    points, normals, pitch_m = _samples(mesh)
+    gap_m = GAP_M * pitch_m / SAMPLE_M
     axes, places, quality, widths = [], [], [], []
     narrowest = np.inf
     for approach, closing in _directions():
         tool = np.stack([np.cross(closing, approach), closing, approach], axis=1)
         best: tuple[float, np.ndarray, float] | None = None
-        for place, width, score in _grips_along(tool, points, normals, mesh.centre_m):
+        for place, width, score in _grips_along(tool, points, normals, mesh.centre_m, gap_m, opening_m):
             narrowest = min(narrowest, width)
             if width > opening_m - SPARE_M or (best is not None and score <= best[0]):
                 continue
@@ -90,8 +94,8 @@ def _directions() -> list[tuple[np.ndarray, np.ndarray]]:
     return pairs
 
 
-def _samples(mesh: MeshBody) -> tuple[np.ndarray, np.ndarray]:
-    """(n, 3) points evenly over the surface, and (n, 3) its normals there."""
+def _samples(mesh: MeshBody) -> tuple[np.ndarray, np.ndarray, float]:
+    """(n, 3) points evenly over the surface, (n, 3) its normals there, and the distance between neighbours."""
     corners = mesh.vertices[mesh.faces]
     sides = corners[:, 1:] - corners[:, :1]
     cross = np.cross(sides[:, 0], sides[:, 1])
@@ -106,10 +110,12 @@ def _samples(mesh: MeshBody) -> tuple[np.ndarray, np.ndarray]:
     folded = u + v > 1
     u, v = np.where(folded, 1 - u, u), np.where(folded, 1 - v, v)
     points = corners[face, 0] + u[:, None] * sides[face, 0] + v[:, None] * sides[face, 1]
-    return points, (cross / np.maximum(2 * area, 1e-12)[:, None])[face]
+    return points, (cross / np.maximum(2 * area, 1e-12)[:, None])[face], pitch
 
 
-def _grips_along(tool: np.ndarray, points: np.ndarray, normals: np.ndarray, centre: np.ndarray):
+def _grips_along(
+    tool: np.ndarray, points: np.ndarray, normals: np.ndarray, centre: np.ndarray, gap_m: float, opening_m: float
+):
     """Candidate grips of one orientation of the tool: position in the body's frame, width and score."""
     local, facing = points @ tool, np.abs(normals @ tool[:, 1])
     first, last = float(local[:, 2].min()), float(local[:, 2].max())
@@ -125,9 +131,8 @@ def _grips_along(tool: np.ndarray, points: np.ndarray, normals: np.ndarray, cent
             # Everything from the palm to the tips is between or beside the fingers.
             passed = strip & (local[:, 2] < depth + TIP_M)
             pad = strip & (np.abs(local[:, 2] - depth) < PAD_HALF_HEIGHT_M)
-            intervals = _intervals(local[passed, 1])
-            for low, high in ((a[0], b[1]) for number, a in enumerate(intervals) for b in intervals[number:]):
-                ends = [pad & (np.abs(local[:, 1] - end) < GAP_M) for end in (low, high)]
+            for low, high in _enclosed(_intervals(local[passed, 1], gap_m), opening_m):
+                ends = [pad & (np.abs(local[:, 1] - end) < gap_m) for end in (low, high)]
                 if not all(end.any() and facing[end].max() > FACING for end in ends):
                     continue
                 place = np.array([across, (low + high) / 2, depth])
@@ -135,12 +140,22 @@ def _grips_along(tool: np.ndarray, points: np.ndarray, normals: np.ndarray, cent
                 yield tool @ place, high - low, quality
 
 
-def _intervals(values: np.ndarray) -> list[tuple[float, float]]:
+def _enclosed(intervals: list[tuple[float, float]], opening_m: float) -> Iterator[tuple[float, float]]:
+    """Single intervals, and neighbouring ones together where they fit between the open fingers."""
+    for number, (low, high) in enumerate(intervals):
+        yield low, high
+        for _, farther in intervals[number + 1 :]:
+            if farther - low > opening_m:
+                break
+            yield low, farther
+
+
+def _intervals(values: np.ndarray, gap_m: float) -> list[tuple[float, float]]:
     """Runs of values without a gap."""
     if not len(values):
         return []
     ordered = np.sort(values)
-    breaks = np.flatnonzero(np.diff(ordered) > GAP_M)
+    breaks = np.flatnonzero(np.diff(ordered) > gap_m)
     starts, stops = np.append(0, breaks + 1), np.append(breaks, len(ordered) - 1)
     return [(float(ordered[a]), float(ordered[b])) for a, b in zip(starts, stops, strict=True)]
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-import scipy  # its parts are imported when they are used
+
+from twinloop.twin.halton import halton
 
 TRIES = 160
 
@@ -12,7 +13,7 @@ TRIES = 160
 @cache
 def _candidates() -> np.ndarray:
     """(TRIES, 3) places and turns that are tried one after the other, in the unit cube."""
-    return scipy.stats.qmc.Halton(3, scramble=False).random(TRIES + 1)[1:]
+    return halton(TRIES + 1, 3)[1:]
 
 
 def packed(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from twinloop.twin.phase import Memory, Phase, Target
-from twinloop.twin.rotation import about_z, dot, product, rotated, transposed
+from twinloop.twin.rotation import dot, product, rotated, transposed
 from twinloop.twin.scene import Scene
 
 Point = tuple[float, float, float]
@@ -61,7 +61,19 @@ def aligned_axes(scene: Scene, thing: str, frame: np.ndarray, *, turns: int = 1)
         turns: how often the thing fits in a full turn about the z axis of `frame`; the nearest is taken.
     """
     now = scene.axes(thing)
-    wanted = [product(frame, about_z(np.full(len(frame), 2 * np.pi * turn / turns))) for turn in range(turns)]
-    alike = np.stack([(axes * now).sum(axis=(1, 2)) for axes in wanted])
-    nearest = np.stack(wanted)[alike.argmax(axis=0), np.arange(len(frame))]
+    nearest = frame if turns == 1 else _nearest_turn(frame, now, turns)
     return product(nearest, product(transposed(now), scene.tool_axes))
+
+
+def _nearest_turn(frame: np.ndarray, now: np.ndarray, turns: int) -> np.ndarray:
+    """(n, 3, 3) axes of `frame`, turned about their z axis by the multiple of a turn / `turns` nearest to `now`."""
+    x, y = frame[:, :, 0], frame[:, :, 1]
+    # The angle about z by which the trace of the product with `now` is largest.
+    ahead = dot(x, now[:, :, 0]) + dot(y, now[:, :, 1])
+    aside = dot(y, now[:, :, 0]) - dot(x, now[:, :, 1])
+    number = np.round(np.arctan2(aside, ahead) * turns / (2 * np.pi)).astype(int) % turns
+    angles = 2 * np.pi * np.arange(turns) / turns
+    cosine, sine = np.cos(angles)[number, None], np.sin(angles)[number, None]
+    out = np.empty_like(frame)
+    out[:, :, 0], out[:, :, 1], out[:, :, 2] = cosine * x + sine * y, cosine * y - sine * x, frame[:, :, 2]
+    return out

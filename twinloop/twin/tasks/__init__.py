@@ -1,6 +1,7 @@
 """The tasks that a config can name: one file each. Packages add more by entry points of `twinloop.tasks`."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -13,11 +14,17 @@ def tasks() -> Mapping[str, Task]:
     return _Tasks()
 
 
+@cache
+def _file_names() -> tuple[str, ...]:
+    """Names of the files of this folder. Read once: a config with many tasks looks them up thousands of times."""
+    return tuple(sorted(module.name for module in iter_modules(__path__)))
+
+
 class _Tasks(Mapping[str, Task]):
     """Imports the file of a task when the task is asked for: a run needs few of them, and some take long to import."""
 
     def __init__(self) -> None:
-        self._builtin = tuple(sorted(module.name for module in iter_modules(__path__)))
+        self._builtin = _file_names()
         self._added = load_plugins("twinloop.tasks", instance_of(Task), "a twinloop.Task", builtin=self._builtin)
 
     def __getitem__(self, name: str) -> Task:
