@@ -27,8 +27,9 @@ $(BASE): pyproject.toml constraints.txt
 
 $(STAMP): $(BASE)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,video,fast,view,ingest,learn,rl,curate,ray,s3,sign,usd,warp]'
-	@# Without its dependencies: a rehearsal cell needs only NumPy of them, and Mosek is not free software.
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps drake
+	@# Without their dependencies: rehearsal cells need NumPy and transforms3d only. Mosek (of Drake) is not free software,
+	@# and OpenCV (of SAPIEN) is large.
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps drake sapien transforms3d
 	@touch $(STAMP)
 
 # For images only, so the setup goes on if this fails.
