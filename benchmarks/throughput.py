@@ -44,20 +44,24 @@ import numpy as np
 from twinloop.randomize.draw import Draws
 from twinloop.run.config import RunConfig
 from twinloop.run.default import embedded_config
+from twinloop.run.scene import ThingConfig
 from twinloop.run.twin import twin_of
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.cpu_engine import profiler_callbacks
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
+from twinloop.twin.objects import OBJECTS
 
 PUBLISHED_PER_S = 780_000 / (11 * 3600)  # NVIDIA, 780,000 synthetic manipulation trajectories in 11 h
 WIDTH = 256
-WIDTHS = {"pour": 64}
+WIDTHS = {"pour": 64, "twelve_things": 64}
 """Task -> width of the limit, where episodes are slow."""
 PASSES, TASK_PASSES = 5, 3
 RESULTS = Path(__file__).parent / "results" / "throughput.json"
-TASKS = ("stack", "put_in_drawer", "peg_insertion", "sort_by_colour", "clear_table", "pour", "lift_tray")
+TWELVE = "twelve_things"
+"""Name of bin_picking, which has eight products, with four things more beside the bin."""
+TASKS = ("stack", "put_in_drawer", "peg_insertion", "sort_by_colour", "clear_table", "pour", "lift_tray", TWELVE)
 ROBOTS = {"lift_tray": "dual_panda"}
 """Task -> robot, where it is not that of the embedded config."""
 GENESIS_SECONDS_PER_S = {4.0: 102.0, 10.0: 275.0}
@@ -116,8 +120,11 @@ def main() -> None:
 
 
 def config_of(task: str) -> RunConfig:
-    """The embedded config with another task, and the robot that the task needs."""
+    """The embedded config with another task, and the robot or the things that it needs."""
     config = embedded_config()
+    if task == TWELVE:
+        more = {f"cube_{number}": ThingConfig(OBJECTS["cube"]) for number in range(4)}
+        return replace(config, scene=replace(config.scene, things=more)).with_task("bin_picking")
     return (config.with_robot(ROBOTS[task]) if task in ROBOTS else config).with_task(task)
 
 
