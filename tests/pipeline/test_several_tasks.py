@@ -123,6 +123,20 @@ def test_an_episode_can_be_made_again(config: RunConfig, dataset: Dataset):
     assert len(made.episodes.tape) == stored[5]["length"]
 
 
+def test_a_share_of_one_task_is_that_task(tmp_path: Path):
+    config = config_from_text("scene: {tasks: {press_button: 3}}", name="one.yaml", folder=Path())
+    assert twin_of(config).task.name == "press_button"
+    assert generate(config, tmp_path / "one", episodes=2, workers=1).progress.attempted == 2
+    assert twin_of(config_from_text(config.to_yaml(), name="again.yaml", folder=Path())) is twin_of(config)
+
+
+def test_other_tasks_replace_the_one_of_a_config():
+    config = config_from_text("scene: {task: stack}", name="stack.yaml", folder=Path())
+    several = config.with_tasks(["press_button", "pour"])
+    again = config_from_text(several.to_yaml(), name="again.yaml", folder=Path())
+    assert list(again.by_task) == ["press_button", "pour"]
+
+
 def test_a_command_for_one_task_must_name_it(config: RunConfig):
     with pytest.raises(UsageError, match="--task"):
         twin_of(config)

@@ -164,7 +164,7 @@ def test_rows_that_change_primitives_are_refused_for_a_mesh(folder: Path):
         (
             "mesh: assets/brick.obj",
             "franka_panda",
-            ["opens by 80 mm", "brick.obj has two opposite sides", "smaller scale"],
+            ["opens by 80 mm", "brick.obj is 110 mm wide where it is narrowest", "smaller scale"],
         ),
     ],
 )

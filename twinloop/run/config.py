@@ -40,6 +40,7 @@ from twinloop.twin.robot_drive import RobotDrive
 from twinloop.twin.robots import robots
 from twinloop.twin.task import Task
 from twinloop.twin.tasks import tasks
+from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.wheels import WHEELED
 
 T = TypeVar("T")
@@ -185,7 +186,7 @@ class RunConfig:
     def with_tasks(self, names: Iterable[str]) -> "RunConfig":
         """This config with several tasks of equal shares."""
         shares = {_named("task", name, tasks()).name: 1.0 for name in names}
-        return replace(self, scene=replace(self.scene, tasks=shares, object=None))
+        return replace(self, scene=replace(self.scene, task=PICK_AND_PLACE, tasks=shares, only=None, object=None))
 
     def with_robot(self, name: str) -> "RunConfig":
         return replace(self, scene=replace(self.scene, robot=_named("robot", name, robots()), robots={}))
@@ -301,6 +302,11 @@ def _read(root: Section) -> RunConfig:
         return read_wheels(root)
     if "robot" in about and "robots" in about:
         raise about.error("robots", "is given beside `robot`; one of the two was expected")
+    if "task" in about and "tasks" in about:
+        task, shares = about.raw("task"), about.raw("tasks")
+        # A resolved config has the default task beside several.
+        if shares and task != PICK_AND_PLACE.name and not (isinstance(shares, dict) and task in shares):
+            raise about.error("task", f"is {task!r}, which is not one of `tasks`; remove it, or give it a share there")
     scene = read_record(SceneConfig, about)
     rollout = read_record(RolloutConfig, root.section("rollout"))
     cameras = read_cameras(root.section("cameras"), control_hz=rollout.control_hz)

@@ -28,12 +28,18 @@ def gripped_things(task: Task) -> Iterator[Thing]:
                 yield entity
 
 
-def _widths_m(thing: Thing, opening_m: float) -> np.ndarray:
-    """Widths of the grips of a thing: along or against its z axis, and across it if it is tall and may lie down."""
+def _narrowest_m(thing: Thing, opening_m: float) -> float:
+    """Width of the narrowest grip of a thing: along or against its z axis, or across it if it is tall and may lie down.
+
+    Without a grip it is the narrowest part of a mesh if that is wider than the opening, and else infinite.
+    """
     grips = grips_of(thing.object, opening_m=opening_m)
     x, y, z = thing.object.half_extents_m
     usable = grips.valid[0] & ((np.abs(grips.axes[0][:, 2, 2]) > 0.9) | (z >= max(x, y)))
-    return grips.widths_m[0][usable]
+    if usable.any():
+        return float(grips.widths_m[0][usable].min())
+    narrowest = float(grips.widths_m[0].min())
+    return narrowest if narrowest >= opening_m + SLACK_M else np.inf
 
 
 def refuse_ungrippable(section: Section, scene: SceneConfig) -> None:
@@ -50,8 +56,7 @@ def refuse_ungrippable(section: Section, scene: SceneConfig) -> None:
             if fitted is not None and thing.name not in scene.things and scene.object is None:
                 # The task's own things are made small enough when the cell is assembled.
                 thing = replace(thing, object=thing.object.narrowed(fitted))
-            widths = _widths_m(thing, opening)
-            narrowest = float(widths.min(initial=np.inf))
+            narrowest = _narrowest_m(thing, opening)
             if narrowest < opening + SLACK_M:
                 continue
             mesh = thing.object.mesh

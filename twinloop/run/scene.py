@@ -12,7 +12,9 @@ from twinloop.config.kinds import Named, Number
 from twinloop.config.record import Nested, json_schema, read_record, write_record
 from twinloop.config.section import Section
 from twinloop.errors import ModelError, nearest
+from twinloop.twin.bystander import NAME as BYSTANDER
 from twinloop.twin.entity import COLOURS, Thing, state_names
+from twinloop.twin.item import NAME as ITEM
 from twinloop.twin.mesh_body import DENSITY_KG_M3, UPRIGHT, mesh_object
 from twinloop.twin.objects import OBJECTS, SceneObject
 from twinloop.twin.other_things import FREE_XY_M, with_things
@@ -22,11 +24,13 @@ from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.robots.mjcf import MjcfRobot
 from twinloop.twin.robots.robot_set import MAX_ARMS, Base, overlap_of, robot_set
 from twinloop.twin.task import Task
-from twinloop.twin.task_checks import unfit_arms
+from twinloop.twin.task_checks import unfit_arms, used_frames
 from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 NAME = "[a-z][a-z0-9_]{0,31}"
+RESERVED = ("world", "table", BYSTANDER, ITEM)
+"""Names of bodies that scenes have besides their entities."""
 
 
 def _set_of(arms: "dict[str, ArmConfig]") -> Robot:
@@ -199,6 +203,8 @@ class SceneConfig:
     def __post_init__(self):
         if len(self.robots) == MAX_ARMS and not any(arm.robot.several for arm in self.robots.values()):
             object.__setattr__(self, "robot", _set_of(self.robots))
+        if len(self.tasks) == 1 and self.only is None:
+            object.__setattr__(self, "only", next(iter(self.tasks)))
         if self.only in self.tasks and self.only in tasks():
             object.__setattr__(self, "task", tasks()[self.only])
 
@@ -208,16 +214,43 @@ class SceneConfig:
         for name in self.tasks:
             if name not in known:
                 yield "tasks", f"has {name!r}; {nearest(name, known)}"
-        if self.only is not None and self.only not in self.tasks:
+        if self.only is not None and not self.tasks:
+            yield "only", f"is {self.only!r}, and there are no `tasks`; give the one task as `task: {self.only}`"
+        elif self.only is not None and self.only not in self.tasks:
             yield "only", f"is {self.only!r}, which is not one of `tasks`; {nearest(self.only, self.tasks)}"
         if self.tasks and self.object is not None:
             yield "object", "is the first thing of one task; with several tasks each has its own"
-        added = [name for name in self.things if name not in self.task.by_name]
+        yield from self._thing_problems()
+
+    def _thing_problems(self) -> Iterator[tuple[str, str]]:
+        own, roles = self.task.by_name, {role.name for role in self.task.roles}
+        added = [name for name in self.things if name not in own]
         if len(added) > len(FREE_XY_M):
-            yield "things", f"adds {len(added)} things beside those of the task; {len(FREE_XY_M)} have a place"
-        for name in self.things:
-            if name in self.task.by_name and not isinstance(self.task.by_name[name], Thing):
+            yield (
+                "things",
+                f"adds {len(added)} things beside those of the task; {len(FREE_XY_M)} have a place. Remove some",
+            )
+        for name, about in self.things.items():
+            if name in own and not isinstance(own[name], Thing):
                 yield "things", f"has {name!r}, which is a fixture of task {self.task.name}; choose another name"
+            if name in RESERVED or name in roles:
+                what = f"a role of task {self.task.name}" if name in roles else "a part of every scene"
+                yield "things", f"has {name!r}, which is the name of {what}; choose another name"
+            missing = sorted(self._missing_frames(name, about))
+            if missing:
+                yield (
+                    "things",
+                    f"replaces {name!r}, of which the task {self.task.name} uses the frame {' and '.join(missing)}; "
+                    f"the new one has no such frame. Keep the task's own {name}, or choose another name for the thing",
+                )
+
+    def _missing_frames(self, name: str, about: ThingConfig) -> set[str]:
+        """Frames that the task uses of a thing of its own, and that the thing in its place does not have."""
+        own = self.task.by_name.get(name)
+        if not isinstance(own, Thing) or (about.mesh is None and about.kind is None):
+            return set()
+        frames = () if about.kind is None else about.kind.frames
+        return used_frames(self.task, name) - {frame.name for frame in frames}
 
     def _robot_problems(self) -> Iterator[tuple[str, str]]:
         if self.robots and len(self.robots) != MAX_ARMS:

@@ -64,10 +64,7 @@ def load_mesh(path: Path | str, scale: float = 1.0, *, root: Path, closed: bool 
     vertices = vertices * scale
     problem = _opening(vertices, faces)
     if problem and closed:
-        raise ModelError(
-            f"{path}: is not closed, so it has no volume: {problem}; fill the holes and make all faces point outwards "
-            "(Blender: Mesh > Clean Up > Fill Holes, then Mesh > Normals > Recalculate Outside)"
-        )
+        raise ModelError(f"{path}: is not closed, so it has no volume: {problem}")
     extents = np.ptp(vertices, axis=0)
     if problem:
         hulls = (hull_of(vertices),)
@@ -112,18 +109,32 @@ def _refuse_scale(path: Path, vertices: np.ndarray, scale: float) -> None:
     )
 
 
+FILL = (
+    "fill the holes and make all faces point outwards (Blender: Mesh > Clean Up > Fill Holes, then Mesh > Normals > "
+    "Recalculate Outside)"
+)
+SEPARATE = (
+    "remove faces inside of the solid, and move parts that touch in an edge apart or join them (Blender: Select > All "
+    "by Trait > Non Manifold shows them)"
+)
+
+
 def _opening(vertices: np.ndarray, faces: np.ndarray) -> str:
-    """The fault of a mesh that is not closed, in words; "" for a closed one."""
+    """The fault of a mesh that is not closed and its remedy, in words; "" for a closed one."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     directed = Counter(map(tuple, edges.tolist()))
     sides = Counter(tuple(sorted(edge)) for edge in edges.tolist())
-    for count, problem in ((1, "{n} edges belong to one face only"), (3, "{n} edges belong to more than two faces")):
-        bad = [edge for edge, number in sides.items() if (number == 1 if count == 1 else number > 2)]
+    faults = (
+        ("one face only", FILL, [edge for edge, number in sides.items() if number == 1]),
+        ("more than two faces", SEPARATE, [edge for edge, number in sides.items() if number > 2]),
+    )
+    for fault, remedy, bad in faults:
         if bad:
             place = ", ".join(f"{value:.4g}" for value in vertices[list(bad[0])].mean(axis=0))
-            return f"{problem.format(n=len(bad))}, one of them at ({place}) m"
+            belong = "edge belongs" if len(bad) == 1 else "edges belong"
+            return f"{len(bad)} {belong} to {fault}, one of them at ({place}) m; {remedy}"
     turned = sum(number > 1 for number in directed.values())
-    return f"{turned} pairs of neighbouring faces point to opposite sides" if turned else ""
+    return f"{turned} pairs of neighbouring faces point to opposite sides; {FILL}" if turned else ""
 
 
 def mass_properties(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:

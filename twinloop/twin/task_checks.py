@@ -53,6 +53,12 @@ def unfit(task: "Task", robot: Robot) -> str:
     )
 
 
+def used_frames(task: "Task", name: str) -> set[str]:
+    """The frames of an entity that the program and the relations of a task name."""
+    split = (named.partition(".") for _, named in _named(task))
+    return {frame for entity, _, frame in split if frame and name in _players(task, entity)}
+
+
 def refuse_unknown_frames(task: "Task", frames: Collection[str]) -> None:
     """Raise ModelError if the task names a frame that no entity has. `frames` are those of the compiled scene."""
     for where, name in _named(task):
@@ -85,10 +91,23 @@ def _problems(task: "Task") -> Iterator[tuple[str, str]]:
             yield where, f"names {entity!r}, which is no entity or role of the task; {nearest(entity, known)}"
     yield from _end_problems(task)
     yield from _step_problems(task)
+    if not task.language.templates:
+        yield "language", "has no templates; at least one instruction was expected"
     for number, template in enumerate(task.language.templates, start=1):
-        for _, slot, _, _ in string.Formatter().parse(template):
-            if slot is not None and slot not in known:
-                yield f"language, template {number}", f"has the slot {slot!r}; {nearest(slot, known)}"
+        yield from _slot_problems(f"language, template {number}", template, known)
+    for number, phase in enumerate(task.program, start=1):
+        yield from _slot_problems(f"phase {number} ({phase.name}), words", phase.words, known)
+
+
+def _slot_problems(where: str, template: str, known: Collection[str]) -> Iterator[tuple[str, str]]:
+    try:
+        slots = [slot for _, slot, _, _ in string.Formatter().parse(template) if slot is not None]
+    except ValueError:
+        yield where, f"is {template!r}, where a brace does not belong to a pair; slots are written as {{name}}"
+        return
+    for slot in slots:
+        if slot not in known:
+            yield where, f"has the slot {slot!r}; {nearest(slot, known)}"
 
 
 def _role_problems(task: "Task") -> Iterator[tuple[str, str]]:
@@ -97,6 +116,8 @@ def _role_problems(task: "Task") -> Iterator[tuple[str, str]]:
         for candidate in role.candidates:
             if candidate not in names:
                 yield f"role {role.name!r}", f"has the candidate {candidate!r}; {nearest(candidate, names)}"
+        if role.name in names:
+            yield f"role {role.name!r}", "has the name of an entity; choose another one"
         if len(role.candidates) != len(task.roles[0].candidates) or not role.candidates:
             yield (
                 f"role {role.name!r}",
