@@ -36,6 +36,7 @@ class Cause:
         dependent: rows that act only together with this row; they are drawn from their sensible ranges.
         base: range of the row in the unchanged twin; a single value, except for rows that lay out a scene.
         worse: a row of another gap that this error makes worse, by the same share of its largest size; "" for none.
+        ends: sensible range of the row for this robot, where it is not that of the table.
     """
 
     row: str
@@ -44,6 +45,7 @@ class Cause:
     element: str = ""
     dependent: tuple[str, ...] = ()
     worse: str = ""
+    ends: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
@@ -108,7 +110,7 @@ class Cause:
     def _end(self, side: Side, size: float) -> float:
         """The value at a size: a power of the ratio for positive quantities such as masses and scales, else linear."""
         row, (first, last) = self.parameter, self.base
-        low, high = row.sensible
+        low, high = self.ends or row.sensible
         end = (low if low < row.nominal else high) if side == "low" else (high if high > row.nominal else low)
         start = first if side == "low" else last
         if row.nominal > 0 and row.plausible[0] > 0 and end > 0:
@@ -116,12 +118,18 @@ class Cause:
         return start + size * (end - row.nominal)
 
 
-def causes_of(rows: Iterable[Parameter], *, laid_out: Mapping[str, tuple[float, float]]) -> tuple[Cause, ...]:
+def causes_of(
+    rows: Iterable[Parameter],
+    *,
+    laid_out: Mapping[str, tuple[float, float]],
+    sensible: Mapping[str, tuple[float, float]] = {},
+) -> tuple[Cause, ...]:
     """All causes of some rows.
 
     Args:
         laid_out: row, or row.element -> its range in the unchanged twin. A row with a range of some width lays out
             scenes; its only error is a wider range. Rows that are not named have their nominal value.
+        sensible: row -> its sensible range for this robot, where it is not that of the table.
     """
     rows = tuple(rows)
     names = {row.name for row in rows}
@@ -134,19 +142,20 @@ def causes_of(rows: Iterable[Parameter], *, laid_out: Mapping[str, tuple[float, 
         if row.chance is not None or row.words or row.pool:
             causes.append(Cause(row.name, "share", base, dependent=dependent))
             continue
-        low, high = row.sensible
+        ends = sensible.get(row.name)
+        low, high = ends or row.sensible
         two_sided = low < row.nominal < high
         sides: list[Side] = ["low", "high"] if two_sided else ["low" if low < row.nominal else "high"]
         if _is_count(row):
             sides = ["high"]
         if two_sided and row.gap in VARYING and not _is_count(row):
-            causes.append(Cause(row.name, "spread", base, dependent=dependent))
+            causes.append(Cause(row.name, "spread", base, dependent=dependent, ends=ends))
         if base[0] < base[1]:
             continue
         elements = row.elements if two_sided and row.gap not in VARYING else ()
         for element in elements or ("",):
             own_base = laid_out.get(f"{row.name}.{element}", base)
-            causes += [Cause(row.name, side, own_base, element, dependent) for side in sides]
+            causes += [Cause(row.name, side, own_base, element, dependent, ends=ends) for side in sides]
         if row.worsens in names and "low" in sides:
             causes.append(Cause(row.name, "low", base, dependent=dependent, worse=row.worsens))
     return tuple(cause for cause in causes if cause.max_size > 0)

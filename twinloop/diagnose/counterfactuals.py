@@ -84,7 +84,7 @@ def _simulate(
     usual = usual_of(config)
     # The twin is built for the largest value of each row, because delay lines must be long enough for it.
     names = dict.fromkeys(name for hypothesis in hypotheses for name in hypothesis.ranges)
-    widest = {name: Constant(_reach(name, hypotheses)) for name in names}
+    widest = {name: Constant(largest_value(name, hypotheses)) for name in names}
     config = replace(config, randomization=usual | widest, rollout=replace(config.rollout, seed=job.seed))
     twin = twin_of(config)
     if job.longest_s is not None and job.longest_s < twin.task.longest_s:
@@ -111,7 +111,8 @@ def _shared(row: Parameter) -> bool:
     return is_built_in(row) or row.on_command is not None
 
 
-def _reach(name: str, hypotheses: Sequence[Hypothesis]) -> float:
+def largest_value(name: str, hypotheses: Sequence[Hypothesis]) -> float:
+    """The largest value of a row in some hypotheses."""
     ends = [hypothesis.ranges[name].support()[1] for hypothesis in hypotheses if name in hypothesis.ranges]
     ends += [value for item in hypotheses for column, value in item.elements.items() if column.startswith(f"{name}.")]
     return max(ends)

@@ -28,6 +28,7 @@ from twinloop.diagnose.robot_episodes import last_phases
 from twinloop.diagnose.summary import ENTRIES, RESOLUTIONS, SUCCESS, TraitSummary, summarise
 from twinloop.randomize.parameter import GAPS, Gap
 from twinloop.run.config import RunConfig
+from twinloop.run.mobile import MobileConfig
 
 SMALL = 0.1
 """A difference below this share of what usual errors of rows change on average is no evidence."""
@@ -198,7 +199,7 @@ def gap_report(
         looks=tuple(test.to_json() for test in condition_tests(conditions, real.managed)),
         phases=tuple(
             {"phase": name, "failures": int(((ended == name) & ~real.managed).sum())}
-            for name in config.scene.world.phase_names
+            for name in (() if isinstance(config, MobileConfig) else config.scene.world.phase_names)
         ),
         failures={str(name): int((real.failure == name).sum()) for name in sorted(set(real.failure) - {""})},
         predicted=None if diagnosis.check is None else diagnosis.check.success,

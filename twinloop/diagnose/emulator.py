@@ -124,12 +124,17 @@ def _interpolated(bank: Bank, cause: Cause, reference: TraitSummary) -> tuple[np
     grid = np.linspace(0.0, cause.max_size, 1 + GRID)
     # Shares of episodes and spreads do not go on beyond the largest simulated size; other traits do.
     limited = np.array([entry.about.unit == "1" or entry.spread or cause.side == "share" for entry in ENTRIES])
-    level = np.where(LOGARITHMIC, np.exp(np.nan_to_num(reference.values)), 0.0)
+    level = np.where(LOGARITHMIC, _exp(np.nan_to_num(reference.values)), 0.0)
     curve = _Curve(cause, levels, raw, level, limited)
     error = np.stack([np.interp(grid, levels, column) for column in noise.T], axis=1)
     error += np.square(_between(grid, levels)[:, None] * curve.misses)
     place = np.clip(np.searchsorted(levels, grid), 0, len(levels) - 1)
     return grid, curve.at(grid), missing[place], error, np.interp(grid, levels, success)
+
+
+def _exp(values: np.ndarray) -> np.ndarray:
+    """(..., entries) exponentials of logarithmic entries; 1 for others, whose values may be large."""
+    return np.exp(np.where(LOGARITHMIC, values, 0.0))
 
 
 class _Curve:
@@ -143,7 +148,7 @@ class _Curve:
 
     def __init__(self, cause: Cause, levels: np.ndarray, raw: np.ndarray, level: np.ndarray, limited: np.ndarray):
         self.cause, self.levels, self.level, self.limited = cause, levels, level, limited
-        self.values = np.where(LOGARITHMIC, level * np.exp(raw), raw)
+        self.values = np.where(LOGARITHMIC, level * _exp(raw), raw)
 
     def at(self, sizes: np.ndarray, without: int | None = None) -> np.ndarray:
         """(sizes, entries) changes; `without` one of the simulated sizes."""

@@ -9,8 +9,9 @@ from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import episode_rng
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.servo import SERVO
-from twinloop.randomize.table import BY_NAME
+from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.config import RunConfig, inapplicable_rows
+from twinloop.run.mobile import MobileConfig
 
 MAX_EPISODES = 192
 """Most episodes of a chunk. A control period costs about as much Python time for one episode as for a hundred."""
@@ -52,9 +53,26 @@ def scene_features(config: RunConfig) -> dict[str, bool]:
 
 def causes_in(config: RunConfig) -> tuple[Cause, ...]:
     """Everything that can be wrong in the cell of a config."""
+    if isinstance(config, MobileConfig):
+        return mobile_causes(config)
     features, absent = scene_features(config), inapplicable_rows(config.scene.world)
     rows = [row for gap in GAPS for row in rows_of(gap, **features) if row.name not in absent]
     return causes_of(rows, laid_out={name: usual.support() for name, usual in usual_of(config).items()})
+
+
+def mobile_causes(config: MobileConfig) -> tuple[Cause, ...]:
+    """Everything that can be wrong with a robot with legs or wheels and its surroundings.
+
+    A size of 1 is the end of the config's range of a row, where the config varies it. The layout of rooms and grounds
+    is that of the config; rows of it that the config does not vary are no causes.
+    """
+    varied = config.randomization
+    rows = [row for row in TABLE if config.morphology in row.robots and (not row.lays_out or row.name in varied)]
+    ends = {
+        row.name: varied[row.name].support() if row.name in varied else row.sensible_for(config.scene.robot)
+        for row in rows
+    }
+    return causes_of(rows, laid_out={name: usual.support() for name, usual in usual_of(config).items()}, sensible=ends)
 
 
 def usual_of(config: RunConfig) -> dict[str, Distribution]:

@@ -64,14 +64,16 @@ def longest_ticks(robot: MobileEmbodiment) -> int:
     return robot.longest_ticks if limit_s is None else round(limit_s * robot.rate_hz)
 
 
-def mobile_rollout(robot: MobileEmbodiment, act: Act, first: int, *, record: bool = False) -> MobileEpisodes:
-    """Simulate episodes [first, first + width) of the robot's seed."""
+def mobile_rollout(
+    robot: MobileEmbodiment, act: Act, first: int, *, record: bool = False, draws: Draws | None = None
+) -> MobileEpisodes:
+    """Simulate episodes [first, first + width) of the robot's seed, or `width` episodes with the given draws."""
     width, ids = robot.width, np.arange(robot.width)
     environment = robot.config.environment
     ends, longest = termination_terms(robot), longest_ticks(robot)
     weights = (environment.rewards if environment else {}) or robot.defaults.rewards
     rewards = chosen_terms(robot, "reward", tuple(weights), key="rewards") if record else ()
-    draws = robot.draw(first, first + width)
+    draws = draws or robot.draw(first, first + width)
     robot.begin(ids, draws, ids)
     failure = robot.impossible().astype(object)
     simulated = failure == ""

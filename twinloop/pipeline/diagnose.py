@@ -6,21 +6,18 @@ from pathlib import Path
 
 from twinloop.dataset import Dataset
 from twinloop.diagnose.bank import CounterfactualCell
-from twinloop.diagnose.counterfactuals import CounterfactualJob, limited, simulate_counterfactuals
+from twinloop.diagnose.case import case_of
 from twinloop.diagnose.diagnosis import diagnose_traits, gap_report, simulate_explanation
 from twinloop.diagnose.emulator import emulator_of
 from twinloop.diagnose.hypothesis_set import Chunk
 from twinloop.diagnose.make_bank import bank_key, make_bank
 from twinloop.diagnose.report import GapReport
-from twinloop.diagnose.robot_episodes import read_episodes
-from twinloop.diagnose.snapshots import camera_names
-from twinloop.diagnose.traits import Arm, measure_traits
+from twinloop.diagnose.traits import measure_traits
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate.runlog_evidence import all_episodes, load_runlog
-from twinloop.learn.candidate import Candidate, refuse_misfit
+from twinloop.learn.candidate import Candidate
 from twinloop.learn.chunks import ActingConfig
 from twinloop.run.config import RunConfig
-from twinloop.run.twin import twin_of
 
 MIN_WORK = 512  # episodes for which a worker process is worth its start
 
@@ -54,30 +51,29 @@ def diagnose(
 ) -> GapReport:
     """Estimate which gaps cost the policy success on the robot. `cache` is the folder of banks."""
     cells, episodes, seed = settings.cells, settings.episodes, settings.seed
-    twin = twin_of(config)
-    refuse_misfit(candidate, config, twin, config_name=config_name)
     logs = [load_runlog(path) for path in runlogs]
     datasets = [Dataset.open(log.path) for log in logs]
-    cameras = camera_names(config.cameras, datasets)
-    real, traces = read_episodes(datasets, all_episodes(logs), candidate, Arm(twin), twin.robot.name, cameras=cameras)
-    text, folder = config.to_yaml(), str(Path.cwd())
-    job = limited(CounterfactualJob(text, folder, candidate.load, acting, episodes, seed, cameras, paired=True))
+    case = case_of(
+        config, candidate, datasets, all_episodes(logs), config_name=config_name, acting=acting, episodes=episodes,
+        seed=seed,
+    )  # fmt: skip
+    job = case.job
 
     def simulate(chunks: Sequence[Chunk]) -> Iterable[tuple[Chunk, list[CounterfactualCell]]]:
         needed = sum(len(chunk.numbers) for chunk in chunks) * episodes // MIN_WORK
         count = max(1, min(workers or executor.capacity(), len(chunks), needed))
-        return executor.run(simulate_counterfactuals, job, chunks, workers=count)
+        return executor.run(case.simulate, job, chunks, workers=count)
 
     size = {"levels": cells, "episodes": episodes, "seed": seed}
-    key = bank_key(policy=candidate.digest, config=config, cameras=cameras, acting=asdict(acting), **size)
+    key = bank_key(policy=candidate.digest, config=config, cameras=job.cameras, acting=asdict(acting), **size)
     bank = make_bank(config, simulate, folder=cache / f"bank-{key}", on_progress=on_progress, **size)
-    diagnosis = diagnose_traits(measure_traits(traces, job.longest_s), emulator_of(bank), seed=seed)
+    diagnosis = diagnose_traits(measure_traits(case.traces, job.longest_s), emulator_of(bank), seed=seed)
     if settings.check_episodes:
         check = replace(job, episodes=settings.check_episodes, paired=False)
-        diagnosis = simulate_explanation(diagnosis, lambda chunks: simulate_counterfactuals(check, chunks), seed=seed)
-    return gap_report(diagnosis, real, datasets, config, subject={
+        diagnosis = simulate_explanation(diagnosis, lambda chunks: case.simulate(check, chunks), seed=seed)
+    return gap_report(diagnosis, case.real, datasets, config, subject={
         "checkpoint": candidate.name, "checkpoint_digest": candidate.digest, "config": config_name,
-        "config_digest": config.digest, "robot": twin.robot.name,
+        "config_digest": config.digest, "robot": case.robot,
         "runlogs": [{"path": str(log.path), "digest": log.digest} for log in logs],
         "cells": cells, "episodes": episodes, "seed": seed,
     })  # fmt: skip

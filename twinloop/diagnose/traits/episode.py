@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from twinloop.diagnose.traits.load import CENTRE_M, GRAVITY_M_S2, MASS_SHARE, ArmGravity, load_n
+from twinloop.randomize.parameter import Morphology
 from twinloop.signals.delay import estimate_delay
 from twinloop.signals.pictures import Appearance, appearance
 from twinloop.twin.twin import Twin
@@ -168,6 +169,11 @@ class EpisodeTrace:
     arm: Arm
     conditions: Mapping[str, str] = field(default_factory=dict)
     pictures: Mapping[str, np.ndarray] = field(default_factory=dict)
+    morphology: Morphology = "arm"
+
+    @property
+    def period_s(self) -> float:
+        return self.arm.period_s
 
     @cached_property
     def look(self) -> Appearance | None:

@@ -87,7 +87,7 @@ def person(episode: EpisodeTrace) -> float:
 
 def duration_s(episode: EpisodeTrace) -> float:
     """Duration of a successful episode. A failed one often lasts until the time limit, which says nothing more."""
-    return episode.rows * episode.arm.period_s if episode.success else NAN
+    return episode.rows * episode.period_s if episode.success else NAN
 
 
 def succeeded(episode: EpisodeTrace) -> float:

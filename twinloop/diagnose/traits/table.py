@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from twinloop.diagnose.traits import grip, look, motion, scene, tracker
+from twinloop.diagnose.traits import driving, grip, look, motion, scene, tracker, walking
 from twinloop.diagnose.traits.episode import EpisodeTrace
-from twinloop.randomize.parameter import Gap
+from twinloop.diagnose.traits.mobile import MobileTrace
+from twinloop.randomize.parameter import ALL_ROBOTS, Gap, Morphology
 
 
 @dataclass(frozen=True)
@@ -23,22 +25,27 @@ class Trait:
             logarithms of zero and of rounding errors together; larger differences are judged by measured noise only.
         spread: the variation between episodes is evidence too.
         outcome: a consequence of failing, whatever the cause.
+        robots: kinds of robots that have the trait; it is unknown for others.
     """
 
     name: str
     unit: str
     description: str
     gap: Gap | None
-    of: Callable[[EpisodeTrace], float]
+    of: Callable[[Any], float]
     log: bool = False
     resolution: float = 1e-3
     spread: bool = False
     outcome: bool = False
+    robots: tuple[Morphology, ...] = ("arm",)
 
     def scaled(self, values: np.ndarray) -> np.ndarray:
         """Values on the scale of comparison: logarithms if `log` is set."""
         return np.log(np.maximum(values, 0.0) + self.resolution) if self.log else values
 
+
+LEGS: tuple[Morphology, ...] = ("legs",)
+WHEELS: tuple[Morphology, ...] = ("wheels",)
 
 TRAITS: tuple[Trait, ...] = (
     Trait("onset", "ms", "time from the first command to the first motion", "latency", motion.onset_ms, resolution=1.0),
@@ -123,13 +130,91 @@ TRAITS: tuple[Trait, ...] = (
           resolution=0.1),
     Trait("person", "1", "share of episodes with a person present", "human", scene.person),
     Trait("duration", "s", "duration of a successful episode", None, scene.duration_s, log=True, resolution=0.1,
-          outcome=True),
-    Trait("success", "1", "success rate", None, scene.succeeded, outcome=True),
+          outcome=True, robots=("arm", "wheels")),
+    Trait("success", "1", "success rate", None, scene.succeeded, outcome=True, robots=ALL_ROBOTS),
     Trait("grasped", "1", "share of episodes in which the object was lifted", None, scene.grasped, outcome=True),
+    Trait("joint_delay", "ms", "delay of the joints behind their targets", "latency", walking.joint_delay_ms,
+          resolution=0.5, robots=LEGS),
+    Trait("repeated_frames", "1", "share of frames that repeat the turn rate of the one before", "latency",
+          walking.repeated_share, robots=LEGS),
+    Trait("reaction", "ms", "delay of the turn rate behind the commanded one", "latency", walking.reaction_ms,
+          resolution=2.0, robots=LEGS),
+    Trait("joint_gain", "1×", "motion of the joints per motion of their targets", "actuation", walking.joint_gain,
+          resolution=2e-3, robots=LEGS),
+    Trait("joint_error", "mrad", "tracking error of the joints that delay and gain do not explain", "actuation",
+          walking.joint_error_mrad, log=True, resolution=0.3, robots=LEGS),
+    Trait("joint_offset", "mrad", "mean offset of the joints from their targets", "actuation",
+          walking.joint_offset_mrad, log=True, resolution=0.3, robots=LEGS),
+    Trait("joint_lapse", "1×", "worst moments of tracking, as a multiple of the usual error", "actuation",
+          walking.joint_lapse, log=True, resolution=0.1, robots=LEGS),
+    Trait("ride_height", "mm", "height of the base above its standing feet, by the joints", "object",
+          walking.ride_height_mm, resolution=0.2, robots=LEGS),
+    Trait("swing_height", "mm", "how far swinging feet are above standing ones", "actuation",
+          walking.swing_height_mm, resolution=0.5, robots=LEGS),
+    Trait("gyro_noise", "mrad/s", "third differences of the measured turn rate", "sensing",
+          walking.gyro_noise_mrad_s, log=True, resolution=0.5, robots=LEGS),
+    Trait("joint_noise", "mrad", "third differences of the measured joint positions", "sensing",
+          walking.encoder_noise_mrad, log=True, resolution=0.05, robots=LEGS),
+    Trait("joint_speed_noise", "rad/s", "third differences of the measured joint velocities", "sensing",
+          walking.velocity_noise_rad_s, log=True, resolution=0.005, robots=LEGS),
+    Trait("joint_mismatch", "mrad", "change of joint positions that their measured velocities do not explain",
+          "sensing", walking.mismatch_mrad, log=True, resolution=0.05, robots=LEGS),
+    Trait("roll_rate", "mrad/s", "mean measured turn rate about the forward axis", "sensing",
+          walking.roll_rate_mrad_s, resolution=0.2, robots=LEGS),
+    Trait("pitch_rate", "mrad/s", "mean measured turn rate about the left axis", "sensing",
+          walking.pitch_rate_mrad_s, resolution=0.2, robots=LEGS),
+    Trait("yaw_mismatch", "mrad/s", "measured turn rate about the vertical axis minus that of the reference pose",
+          "sensing", walking.yaw_mismatch_mrad_s, resolution=0.2, robots=LEGS),
+    Trait("lean_forward", "mrad", "measured lean forward, minus that of the reference pose if there is one",
+          "sensing", walking.lean_forward_mrad, resolution=0.3, robots=LEGS),
+    Trait("lean_left", "mrad", "measured lean to the left, minus that of the reference pose if there is one",
+          "sensing", walking.lean_left_mrad, resolution=0.3, robots=LEGS),
+    Trait("foot_level", "mm", "difference of the heights of standing feet, by joints and IMU", "sensing",
+          walking.foot_level_mm, log=True, resolution=0.1, robots=LEGS),
+    Trait("foot_slip", "mm", "change of the distance between standing feet, by the joints", "contact",
+          walking.foot_slip_mm, log=True, resolution=0.1, robots=LEGS),
+    Trait("foot_slide", "mm", "motion of standing feet over the ground, by the reference pose", "contact",
+          walking.foot_slide_mm, log=True, resolution=0.1, robots=LEGS),
+    Trait("speed_gain", "1×", "velocity of the base per commanded velocity", None, walking.speed_gain,
+          resolution=5e-3, robots=LEGS),
+    Trait("turn_gain", "1×", "measured turn rate per commanded turn rate", None, walking.turn_gain, resolution=5e-3,
+          robots=LEGS),
+    Trait("rocking", "rad/s", "turn rate about the horizontal axes (RMS)", None, walking.rocking_rad_s, log=True,
+          resolution=5e-3, robots=LEGS),
+    Trait("jolt", "m/s", "largest sudden change of the base's velocity", "environment", walking.jolt_m_s, log=True,
+          resolution=0.01, robots=LEGS),
+    Trait("base_delay", "ms", "delay of the measured speed behind the commanded one", "latency", driving.delay_ms,
+          resolution=2.0, robots=WHEELS),
+    Trait("repeated_scans", "1", "share of scans that repeat the one before while the base moves", "latency",
+          driving.repeated_share, robots=WHEELS),
+    Trait("base_gain", "1×", "measured speed per commanded speed", "actuation", driving.gain, resolution=2e-3,
+          robots=WHEELS),
+    Trait("base_error", "mm/s", "error of the speed that delay and gain do not explain", "actuation",
+          driving.error_mm_s, log=True, resolution=1.0, robots=WHEELS),
+    Trait("way_ratio", "1×", "way by odometry per way by the reference pose", "actuation", driving.way_ratio,
+          resolution=5e-4, robots=WHEELS),
+    Trait("roll_ratio", "1×", "way by the angles of the wheels per way by odometry", "contact", driving.roll_ratio,
+          resolution=5e-4, robots=WHEELS),
+    Trait("turn_ratio", "1×", "turn by the wheels per turn by the gyro", "actuation", driving.turn_ratio,
+          resolution=1e-3, robots=WHEELS),
+    Trait("pull", "mrad/m", "turn that the wheels do not explain, per metre", "actuation", driving.pull_mrad_m,
+          resolution=0.5, robots=WHEELS),
+    Trait("heading_drift", "°/s", "drift of the odometry's heading from the reference pose", "sensing",
+          driving.heading_drift_deg_s, resolution=2e-3, robots=WHEELS),
+    Trait("lidar_noise", "%", "noise of rays as a share of their distance", "sensing", driving.lidar_noise_percent,
+          log=True, resolution=0.02, robots=WHEELS),
+    Trait("lidar_lost", "1", "share of rays without an echo between two with one", "sensing",
+          driving.lidar_lost_share, robots=WHEELS),
+    Trait("lidar_turn", "°", "direction of motion in the frame of the lidar", "sensing", driving.lidar_turn_deg,
+          resolution=0.05, robots=WHEELS),
+    Trait("nearest", "cm", "distance of the nearest echo (5th percentile)", None, driving.nearest_cm, log=True,
+          resolution=1.0, robots=WHEELS),
+    Trait("halted", "1", "share of frames in which the base is commanded to stand", "human", driving.halted_share,
+          robots=WHEELS),
 )  # fmt: skip
 
 
-def measure_traits(episodes: Sequence[EpisodeTrace], longest_s: float | None = None) -> np.ndarray:
+def measure_traits(episodes: Sequence[EpisodeTrace | MobileTrace], longest_s: float | None = None) -> np.ndarray:
     """(n, traits) values of all episodes; NaN where a trait is unknown.
 
     Args:
@@ -140,5 +225,5 @@ def measure_traits(episodes: Sequence[EpisodeTrace], longest_s: float | None = N
         episode = whole if longest_s is None or whole.success else whole.first(longest_s)
         if episode.rows < 3:
             continue
-        out[row] = [trait.of(episode) for trait in TRAITS]
+        out[row] = [trait.of(episode) if episode.morphology in trait.robots else np.nan for trait in TRAITS]
     return out
