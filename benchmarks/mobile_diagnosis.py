@@ -162,7 +162,7 @@ def main() -> None:
     parser.add_argument("--drake", type=int, default=0, metavar="N", help="N cells in Drake instead")
     parser.add_argument("--episodes", type=int, default=EPISODES, help="of each cell")
     parser.add_argument("--spread", type=Path, help="write the differences of empty cells from the twin to this file")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="add the results to this file")
     args = parser.parse_args()
     torch.set_num_threads(1)
     config = tl.load_config(args.config)
@@ -191,7 +191,9 @@ def main() -> None:
     if args.spread:
         args.spread.write_text(json.dumps({"cells": spread}, indent=1) + "\n", encoding="utf-8")
     if args.json:
-        args.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        known = json.loads(args.json.read_text(encoding="utf-8")) if args.json.exists() else {}
+        known[f"{results['robot']}/{results['engine']}"] = results
+        args.json.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
