@@ -13,14 +13,14 @@ from loop_cells import DEMONSTRABLE, FIRST_SCREENED, SCREENED, Cell
 from twinloop.deploy.collect import CollectConfig, collect
 from twinloop.deploy.episode_runner import DeployConfig
 from twinloop.deploy.session import deploy
+from twinloop.diagnose.hypothesis_set import causes_in
 from twinloop.gate.runlog_evidence import load_runlog
 from twinloop.learn.card import read_card
 from twinloop.pipeline.loop import LoopConfig, Strategy, run_loop
 from twinloop.pipeline.loop.steps import SCENES_PER_ROUND, Steps
 from twinloop.randomize.distribution import Constant
-from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME
-from twinloop.run.config import RunConfig, config_from_text, inapplicable_rows
+from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.randomization import ordered_rows
 from twinloop.twin.tasks import tasks
 
@@ -161,15 +161,11 @@ class Part:
 
 
 def with_every_row(config: RunConfig) -> RunConfig:
-    """The config with all realistic rows named, at nominal values, so that they can be widened."""
-    unused = inapplicable_rows(config.scene.world)
-    rows = [row for row in BY_NAME.values() if row.realistic and row.name not in unused and _widens(row)]
-    ranges = {row.name: Constant(row.nominal) for row in rows} | dict(config.randomization)
+    """The config with all numeric rows that a diagnosis may blame, at nominal values, so that they can be widened."""
+    rows = [BY_NAME[name] for name in dict.fromkeys(cause.row for cause in causes_in(config))]
+    numeric = [row for row in rows if row.realistic and row.chance is None and not row.pool and not row.words]
+    ranges = {row.name: Constant(row.nominal) for row in numeric} | dict(config.randomization)
     return replace(config, randomization=ordered_rows(ranges))
-
-
-def _widens(row: Parameter) -> bool:
-    return row.chance is None and not row.pool and not row.words
 
 
 def try_policy(policy: Path, cell: Cell, log: Path, episodes: int, first: int) -> None:
