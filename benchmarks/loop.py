@@ -98,7 +98,7 @@ def main() -> None:
     def in_time() -> bool:
         return time.time() - began < 60 * args.minutes
 
-    for scene in SCENES if args.prepare else ():
+    for scene in reversed(SCENES) if args.prepare else ():
         cell = next(cell for cell in (candidate(seed, seeds) for seed in seeds) if cell.scene == scene)
         for strategy in ("blind", "wide"):
             for seed in args.seed:
