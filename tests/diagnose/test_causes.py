@@ -1,10 +1,13 @@
 """Causes: every size of every cause is plausible, and a larger size is farther from nominal."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from twinloop.diagnose.causes import Cause, causes_of, hypothesis_of
-from twinloop.diagnose.hypothesis_set import causes_in, hypotheses_of, sizes_of
+from twinloop.diagnose.hypothesis_set import causes_in, hypotheses_of, sizes_of, usual_of
+from twinloop.randomize.distribution import Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.randomize.parameter import GAPS
 from twinloop.randomize.table import BY_NAME, TABLE
@@ -35,7 +38,24 @@ def test_one_element_of_a_row_can_be_wrong_alone():
     cause = next(cause for cause in CAUSES if cause.row == "tracker_bias_mm" and cause.element == "x")
     hypothesis = hypothesis_of([(cause, 1.0)])
     assert set(hypothesis.elements) == {"tracker_bias_mm.x"}
-    assert hypothesis.ranges["tracker_bias_mm"].support() == (0.0, 0.0)
+    draws = Sampler(hypothesis.ranges, seed=3).draw(0, 1)
+    assert draws.values["tracker_bias_mm.x"] == cause.value(1.0)
+    assert draws.values["tracker_bias_mm.y"] == 0.0
+    assert {"tracker_bias_mm.x", "tracker_bias_mm.y"} <= set(draws.varied)
+
+
+def test_an_error_of_an_element_starts_at_its_value_in_the_twin_and_leaves_the_others():
+    """After a round, the twin has a range of its own for the element that was found to be wrong."""
+    rows = {"tracker_bias_mm.x": Uniform(5.0, 7.0), "tracker_bias_mm": Uniform(-1.0, 1.0)}
+    config = replace(embedded_config(), randomization=rows)
+    causes = {cause.name: cause for cause in causes_in(config) if cause.row == "tracker_bias_mm"}
+    assert causes["tracker_bias_mm.x (high)"].nominal == 6.0
+    assert causes["tracker_bias_mm.y (high)"].nominal == 0.0
+    for element, x_mm, y_mm in (("x", None, 0.0), ("y", 6.0, None)):
+        cause = causes[f"tracker_bias_mm.{element} (high)"]
+        expected = [cause.value(1.0) if value is None else value for value in (x_mm, y_mm)]
+        values = Sampler({**usual_of(config), **hypothesis_of([(cause, 1.0)]).ranges}, seed=3).draw(0, 1).values
+        assert [values["tracker_bias_mm.x"][0], values["tracker_bias_mm.y"][0]] == expected
 
 
 def test_rows_that_depend_on_another_are_opened_with_it():

@@ -177,7 +177,7 @@ def hypothesis_of(parts: Iterable[tuple[Cause, float]]) -> Hypothesis:
         if cause.element:
             (value, _) = distribution.support()
             elements[f"{cause.row}.{cause.element}"] = value
-            ranges.setdefault(cause.row, Constant(cause.nominal))
+            ranges[f"{cause.row}.{cause.element}"] = Constant(value)  # the other elements stay as in the twin
         else:
             ranges[cause.row] = distribution
         for name in cause.dependent:
