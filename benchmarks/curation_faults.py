@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from twinloop.curate.discriminator.faults import moved_thing, moving_joint, with_rows, with_signal
-from twinloop.curate.discriminator.object_motion import poses_of
+from twinloop.curate.discriminator.scene_motion import poses_of
 from twinloop.curate.discriminator.trajectories import (
     ACTION,
     COMMAND,

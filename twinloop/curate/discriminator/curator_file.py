@@ -14,15 +14,17 @@ from twinloop.curate.discriminator.channel_model import ChannelModel
 from twinloop.curate.discriminator.curator import Curator
 from twinloop.curate.discriminator.feature_model import ColumnScale, FeatureModel
 from twinloop.curate.discriminator.frame_residuals import ChannelRanges
+from twinloop.curate.discriminator.hand_contact import HandModel
 from twinloop.curate.discriminator.head import FaultHead
 from twinloop.curate.discriminator.images import ImageModel
 from twinloop.curate.discriminator.posture_support import PostureSupport
+from twinloop.curate.discriminator.scene_model import SceneModel
 from twinloop.curate.discriminator.trajectories import TrajectorySchema
 from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError, UsageError
 
 FILE = "curator.npz"
-FORMAT = 2
+FORMAT = 3
 MOST_BYTES = 256 << 20
 DESCRIPTION = "description"
 
@@ -41,6 +43,11 @@ def save_curator(curator: Curator, folder: Path) -> Curator:
     for name, values in curator.model.support.points.items():
         arrays[f"support/{name}/points"] = values
         arrays[f"support/{name}/reach"] = curator.model.support.reach[name]
+    if curator.model.scene is not None:
+        for name, values in vars(curator.model.scene).items():
+            arrays[f"scene/{name}"] = values
+    if curator.model.hand is not None:
+        arrays["hand"] = curator.model.hand.usual
     for name, values in curator.model.frame_scales.items():
         arrays[f"frame_scales/{name}"] = values
     for group, scales in (("tables", curator.model.tables), ("ends", curator.model.ends)):
@@ -123,6 +130,8 @@ def _curator(arrays: dict[str, np.ndarray], description: dict[str, Any]) -> Cura
         models=models,
         ranges=ChannelRanges(_below(arrays, "ranges/")),
         support=PostureSupport(_of_support(arrays, "/points"), _of_support(arrays, "/reach")),
+        scene=SceneModel(**scene) if (scene := _below(arrays, "scene/")) else None,
+        hand=HandModel(arrays["hand"]) if "hand" in arrays else None,
         frame_scales=_below(arrays, "frame_scales/"),
         tables=scales["tables"],
         ends=scales["ends"],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.curate.discriminator.channel_model import modelled_features
-from twinloop.curate.discriminator.object_motion import finger_columns, poses_of
+from twinloop.curate.discriminator.scene_motion import SceneMotion, finger_columns, poses_of
 from twinloop.curate.discriminator.tool_frames import tool_frames
 from twinloop.curate.discriminator.trajectories import (
     ACTION,
@@ -20,6 +20,9 @@ from twinloop.curate.discriminator.trajectories import (
 
 SHIFTS = tuple(range(-4, 9))
 LAG_PAIRS = ((ACTION, COMMAND), (COMMAND, STATE), (ACTION, STATE), (STATE, VELOCITY), (COMMAND, EFFORT))
+THING_LAG, THING_MATCH = "lag:hand>things", "match:hand>things"
+EFFORT_MATCH = f"match:{COMMAND}>{EFFORT}"
+DISTANCE = "distance of"
 MOVES_SHARE = 0.02
 MIN_CORRELATION = 0.5
 """Channels that are correlated less than this have no delay that could be estimated."""
@@ -33,8 +36,8 @@ class EpisodeTables:
     channels: dict[str, tuple[str, ...]]
 
 
-def episode_tables(trajectories: Trajectories) -> EpisodeTables:
-    """Delays and amounts of motion."""
+def episode_tables(trajectories: Trajectories, motion: SceneMotion | None) -> EpisodeTables:
+    """Delays and amounts of motion. motion: of the entities of the scene, None without poses."""
     schema = trajectories.schema
     values: dict[str, np.ndarray] = {}
     channels: dict[str, tuple[str, ...]] = {}
@@ -43,10 +46,15 @@ def episode_tables(trajectories: Trajectories) -> EpisodeTables:
             continue
         if trajectories.signals[leader].shape != trajectories.signals[follower].shape:
             continue
-        lag, match = delays(trajectories, leader, follower)
+        lag, match = delays(trajectories, *_steps(trajectories, leader, follower))
         names = tuple(schema.channel(follower, index) for index in range(lag.shape[1] - 1))
         values[f"lag:{leader}>{follower}"], channels[f"lag:{leader}>{follower}"] = lag, (*names, follower)
         values[f"match:{leader}>{follower}"], channels[f"match:{leader}>{follower}"] = match, (*names, follower)
+    if motion is not None and motion.tool is not None and motion.touch.any():
+        lag, match = delays(trajectories, *_hand_and_things(trajectories, motion, motion.tool[0]))
+        # All axes together: things move too little along a single one.
+        values[THING_LAG], channels[THING_LAG] = lag[:, -1:], ("objects behind the hand",)
+        values[THING_MATCH], channels[THING_MATCH] = match[:, -1:], ("the objects' motion with the hand",)
     for feature in modelled_features(trajectories):
         signal = trajectories.signals[feature]
         step = np.abs(signal - trajectories.shifted(signal, -1))
@@ -57,18 +65,34 @@ def episode_tables(trajectories: Trajectories) -> EpisodeTables:
     return EpisodeTables(values, channels)
 
 
-def delays(trajectories: Trajectories, leader: str, follower: str) -> tuple[np.ndarray, np.ndarray]:
+def _steps(trajectories: Trajectories, leader: str, follower: str) -> tuple[np.ndarray, np.ndarray]:
+    signals, shifted = trajectories.signals, trajectories.shifted
+    lead = signals[leader] - shifted(signals[leader], -1)
+    follow = signals[follower] - shifted(signals[follower], -1)
+    return lead, signals[follower] if (leader, follower) == (STATE, VELOCITY) else follow
+
+
+def _hand_and_things(
+    trajectories: Trajectories, motion: SceneMotion, tool_m: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(frames, 3) steps of the tool while fingers touch something or nearly do, and of all things together."""
+    rows = np.arange(len(tool_m))
+    before = np.maximum.accumulate(np.where(motion.touch, rows, -len(rows)))
+    after = np.minimum.accumulate(np.where(motion.touch, rows, 2 * len(rows))[::-1])[::-1]
+    inside = (np.maximum(before, trajectories.first_of) >= rows - SHIFTS[-1]) | (
+        np.minimum(after, trajectories.last_of) <= rows + SHIFTS[-1]
+    )
+    lead = (tool_m - trajectories.shifted(tool_m, -1)) * inside[:, None]
+    return lead, motion.step.sum(axis=1)
+
+
+def delays(trajectories: Trajectories, lead: np.ndarray, follow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(delay in frames, 1 - correlation) of each joint and, in the last column, of all joints together.
 
     The delay is the shift with the highest correlation of the two channels' steps, refined with a parabola as
     `signals.delay` does. A joint that hardly moves has NaN, and so has the delay of channels that hardly agree.
     """
-    signals, shifted = trajectories.signals, trajectories.shifted
-    lead = signals[leader] - shifted(signals[leader], -1)
-    follow = signals[follower] - shifted(signals[follower], -1)
-    if (leader, follower) == (STATE, VELOCITY):
-        follow = signals[follower]
-    starts = trajectories.starts
+    starts, shifted = trajectories.starts, trajectories.shifted
     power = np.add.reduceat(lead**2, starts, axis=0), np.add.reduceat(follow**2, starts, axis=0)
     rows = np.arange(len(lead))
     scores = []
@@ -114,7 +138,7 @@ def end_table(trajectories: Trajectories) -> tuple[np.ndarray, tuple[str, ...]]:
             for other in entities[index + 1 :]:
                 apart = places[entity] - places[other]
                 columns.append(np.linalg.norm(apart[:, :2], axis=1))
-                names.append(f"distance of {entity} and {other}")
+                names.append(f"{DISTANCE} {entity} and {other}")
         position = np.stack([state[:, pose.position] for pose in poses], axis=1)
         speed = np.linalg.norm(position - trajectories.shifted(position, -1), axis=2) * trajectories.schema.rate_hz
         rise = position[last, :, 2] - position[trajectories.starts, :, 2]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twinloop.curate.discriminator.object_motion import Pose, poses_of, touching
+from twinloop.curate.discriminator.scene_motion import Pose, poses_of, touching
 from twinloop.curate.discriminator.trajectories import (
     ACTION,
     COMMAND,

@@ -12,21 +12,32 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from twinloop.curate.discriminator.channel_model import ChannelModel, fit_channel, modelled_features, parts_of
-from twinloop.curate.discriminator.episode_statistics import end_table, episode_tables
+from twinloop.curate.discriminator.episode_statistics import (
+    DISTANCE,
+    EFFORT_MATCH,
+    THING_MATCH,
+    end_table,
+    episode_tables,
+)  # fmt: skip
 from twinloop.curate.discriminator.frame_residuals import ChannelRanges, FrameResiduals, fit_ranges, frame_residuals
+from twinloop.curate.discriminator.hand_contact import HandModel, fit_hand
 from twinloop.curate.discriminator.images import ImageModel, fit_images
-from twinloop.curate.discriminator.object_motion import regimes
 from twinloop.curate.discriminator.posture_support import PostureSupport, fit_posture_support
+from twinloop.curate.discriminator.scene_model import SceneModel, fit_scene
+from twinloop.curate.discriminator.scene_motion import regimes, scene_motion
 from twinloop.curate.discriminator.trajectories import Trajectories, is_hand
 
 BLOCK = 64
 FOLDS, ROBUST_FOLDS = 3, 2
 MODEL_EPISODES = 96
 FLOORS = {
-    "object_acceleration": 0.3, "object_speed": 0.02, "energy_gain": 0.005, "moves_untouched": 0.3,
-    "drifts_untouched": 0.02, "free_fall": 1.0, "support_change": 1.0, "quaternion_norm": 1e-3, "turn_rate": 1.0,
-    "turn_change": 1.0, "below_start": 0.002, "rest_height": 0.002, "slips_in_grip": 0.02, "shifts_in_grip": 0.0015,
-    "grip_drift": 0.003, "touch_at_distance": 0.02, "tool_speed": 0.02, "fixture_acceleration": 0.5,
+    "object_acceleration": 10.0, "object_speed": 0.5, "energy_gain": 0.005, "moves_untouched": 0.3,
+    "drifts_untouched": 0.02, "free_fall": 1.0, "support_change": 1.0, "quaternion_norm": 1e-3, "turns_alone": 0.5,
+    "below_start": 0.002, "rest_height": 0.002, "slips_in_grip": 0.02, "shifts_in_grip": 0.003,
+    "grip_drift": 0.006, "touch_at_distance": 0.02, "tool_speed": 0.02, "fixture_acceleration": 0.5,
+    "moves_alone": 0.02, "travels_untouched": 0.003, "rest_level": 0.002, "blocked_motion": 0.002,
+    "touch_place": 0.03, "contact_distance": 0.003,
+    "blocked_without_contact": 0.2, "squeeze_without_effort": 0.2, "repeats:contact": 2.0,
 }  # fmt: skip
 """Smallest usual size of a residual, in SI units. Objects of other shapes differ by as much."""
 GRIP_ASPECTS = ("slips_in_grip", "shifts_in_grip", "grip_drift", "touch_at_distance")
@@ -36,12 +47,20 @@ SIGNED = ("step:", "static:", "velocity_mismatch", "image_static:")
 EXTRAPOLATED = ("step", "static", "range")
 """Kinds of aspects whose residuals grow with the distance from the postures of the training data."""
 IMAGE_STILL_FLOOR = 0.02
-SMALL = 0.05  # added to a ratio before its logarithm: differences far below the usual size do not matter
+SMALL, SMALL_PHYSICAL, LEVEL_SHARE = 0.05, 0.3, 0.2
+"""Added to a ratio before its logarithm: differences far below the usual size do not matter. Many residuals of physics
+are zero in all good episodes; there, differences below the floor do not matter. A level needs less than a peak."""
 TAIL = 2.33  # standard deviations from median to 99th percentile
-MIN_TAIL = 0.6
-HAND_TOLERANCE = 10.0
-LAG_FLOOR, MATCH_FLOOR, MOTION_FLOOR = 0.15, 0.02, 0.5
-END_FLOOR = 0.01
+MIN_TAIL, EFFORT_MIN_TAIL = 0.6, 1.0
+EFFORT_BIAS = ("observation.effort|offset", "observation.effort|level")
+"""Contacts of the arm or of a held object with the scene, which no sensor reports, change the effort for a while."""
+HAND_TOLERANCE, HAND_KINEMATICS_TOLERANCE = 10.0, 3.0
+KINEMATICS = ("velocity_mismatch", "lag:observation.state>", "match:observation.state>")
+"""Tables that compare the measured position with the measured velocity, which an object changes little."""
+TABLE_FLOORS = {THING_MATCH: 0.1, EFFORT_MATCH: 0.1, "lag:": 0.15, "match:": 0.02, "motion:": 0.5, "length": 0.5}
+"""Smallest tail of an episode's statistic, by the beginning of its name."""
+END_FLOOR, END_DISTANCE_FLOOR = 0.01, 0.04
+"""Objects of other shapes end in other places: distances to other entities differ more than heights and contacts."""
 REGIMES = 3
 MIN_FRAMES = 200
 
@@ -87,6 +106,8 @@ class FeatureModel:
         models: one-step and static models of the robot's channels.
         ranges: ranges of the channels.
         support: postures of the training data.
+        scene: entities of the scene; None without poses.
+        hand: usual forces of the hand; None without a finger contact sensor.
         frame_scales: aspect -> (regimes, columns) usual size of a residual.
         tables: table -> its scale.
         ends: task -> scale of the last frame of a success; "" is all tasks together.
@@ -96,6 +117,8 @@ class FeatureModel:
     models: tuple[ChannelModel, ...]
     ranges: ChannelRanges
     support: PostureSupport
+    scene: SceneModel | None
+    hand: HandModel | None
     frame_scales: Mapping[str, np.ndarray]
     tables: Mapping[str, ColumnScale]
     ends: Mapping[str, ColumnScale]
@@ -113,7 +136,7 @@ class FeatureModel:
         )
 
     def _features(self, trajectories: Trajectories) -> EpisodeFeatures:
-        residuals = frame_residuals(trajectories, self.models, self.ranges, self.images)
+        residuals = frame_residuals(trajectories, self.models, self.ranges, self.scene, self.hand, self.images)
         scaled = dict(_scaled(trajectories, residuals, self))
         names: list[str] = []
         values: list[np.ndarray] = []
@@ -178,31 +201,34 @@ def _tables(
     tables: dict[str, tuple[np.ndarray, tuple[str, ...], bool]] = {}
     for aspect, values in scaled.items():
         size, labels = np.abs(values), residuals.channels[aspect]
-        tables[f"{aspect}|peak"] = np.log(trajectories.worst(size) + SMALL), labels, False
-        tables[f"{aspect}|level"] = np.log(trajectories.mean(size) + SMALL / 5), labels, False
+        small = SMALL_PHYSICAL if aspect in FLOORS else SMALL
+        tables[f"{aspect}|peak"] = np.log(trajectories.worst(size) + small), labels, False
+        tables[f"{aspect}|level"] = np.log(trajectories.mean(size) + small * LEVEL_SHARE), labels, False
         if aspect.startswith(SIGNED):
-            tables[f"{aspect}|offset"] = np.log(np.abs(trajectories.mean(values)) + SMALL / 5), labels, False
-    whole = episode_tables(trajectories)
+            tables[f"{aspect}|offset"] = np.log(np.abs(trajectories.mean(values)) + small * LEVEL_SHARE), labels, False
+    whole = episode_tables(trajectories, residuals.motion)
     for aspect, values in whole.values.items():
         tables[aspect] = values, whole.channels[aspect], True
     return tables
 
 
 def _floor(aspect: str) -> float:
+    if aspect in FLOORS:
+        return FLOORS[aspect]
     if aspect.startswith("repeats:"):
         return REPEATS_FLOOR
     if aspect.startswith("range:"):
         return RANGE_FLOOR
     if aspect.startswith("image_still:"):
         return IMAGE_STILL_FLOOR
-    return FLOORS.get(aspect, 0.0)
+    return 0.0
 
 
 def _table_floor(table: str) -> float:
-    for prefix, floor in (("lag:", LAG_FLOOR), ("match:", MATCH_FLOOR), ("motion:", MOTION_FLOOR), ("length", 0.5)):
+    for prefix, floor in TABLE_FLOORS.items():
         if table.startswith(prefix):
             return floor
-    return MIN_TAIL
+    return EFFORT_MIN_TAIL if table.endswith(EFFORT_BIAS) else MIN_TAIL
 
 
 def fit_feature_model(
@@ -225,12 +251,12 @@ def fit_feature_model(
         inside, outside = good.take(fold != number), good.take(fold == number)
         model = _fit_bare(inside)
         for block in outside.blocks(BLOCK):
-            residuals = frame_residuals(block, model.models, model.ranges, model.images)
+            residuals = frame_residuals(block, model.models, model.ranges, model.scene, model.hand, model.images)
             scaled = dict(_scaled(block, residuals, model))
             for table, (content, labels, both) in _tables(block, residuals, scaled).items():
                 pieces.setdefault(table, []).append(content)
                 two_sided[table] = both
-                tolerance[table] = _tolerance(labels)
+                tolerance[table] = _tolerance(table, labels)
         bare.append((np.flatnonzero(fold == number), model))
     tables = {
         table: _column_scale(
@@ -266,11 +292,12 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
         for columns in parts_of(good, feature)
         for model in fit_channel(some, feature, columns)
     )
-    ranges, images = fit_ranges(good), fit_images(good)
+    ranges, images, motion = fit_ranges(good), fit_images(good), scene_motion(good)
+    scene, hand = None if motion is None else fit_scene(good, motion), fit_hand(good)
     sizes: dict[str, list[np.ndarray]] = {}
     contacts = []
     for block in good.blocks(BLOCK):
-        for aspect, values in frame_residuals(block, models, ranges, images).values.items():
+        for aspect, values in frame_residuals(block, models, ranges, scene, hand, images).values.items():
             sizes.setdefault(aspect, []).append(np.abs(values).astype(np.float32))
         contacts.append(regimes(block))
     where = np.concatenate(contacts)
@@ -287,12 +314,13 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
         if aspect in GRIP_ASPECTS and (table > 0).mean() < MIN_GRIP_SHARE:
             # A task that does not grip, such as pushing, does not show how a held object behaves.
             scales[aspect] = np.full_like(scales[aspect], NEVER)
-    return FeatureModel(models, ranges, fit_posture_support(some), scales, {}, {}, images)
+    return FeatureModel(models, ranges, fit_posture_support(some), scene, hand, scales, {}, {}, images)
 
 
-def _tolerance(channels: tuple[str, ...]) -> np.ndarray:
+def _tolerance(table: str, channels: tuple[str, ...]) -> np.ndarray:
     """(columns,) factor on the smallest tail: fingers close on objects of other sizes in other ways."""
-    return np.array([HAND_TOLERANCE if is_hand(channel.rpartition("/")[2]) else 1.0 for channel in channels])
+    factor = HAND_KINEMATICS_TOLERANCE if table.startswith(KINEMATICS) else HAND_TOLERANCE
+    return np.array([factor if is_hand(channel.rpartition("/")[2]) else 1.0 for channel in channels])
 
 
 def _column_scale(
@@ -308,13 +336,14 @@ def _column_scale(
 
 
 def _fit_ends(good: Trajectories) -> dict[str, ColumnScale]:
-    content, _ = end_table(good)
+    content, names = end_table(good)
     success = good.success == 1
     if not content.shape[1] or not success.any():  # no label or nothing to compare it with
         return {}
-    ends = {"": _column_scale(content[success], END_FLOOR, two_sided=True)}
+    floors = np.array([END_DISTANCE_FLOOR if name.startswith(DISTANCE) else END_FLOOR for name in names])
+    ends = {"": _column_scale(content[success], floors, two_sided=True)}
     for task in set(good.tasks):
         rows = success & np.array([name == task for name in good.tasks])
         if rows.sum() >= 20:
-            ends[task] = _column_scale(content[rows], END_FLOOR, two_sided=True)
+            ends[task] = _column_scale(content[rows], floors, two_sided=True)
     return ends

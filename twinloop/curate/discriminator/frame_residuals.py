@@ -6,8 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.curate.discriminator.channel_model import ChannelModel, channel_residuals, modelled_features, parts_of
+from twinloop.curate.discriminator.hand_contact import HandModel, hand_residuals
 from twinloop.curate.discriminator.images import ImageModel
 from twinloop.curate.discriminator.object_motion import object_motion
+from twinloop.curate.discriminator.scene_model import SceneModel
+from twinloop.curate.discriminator.scene_motion import SceneMotion, scene_motion
 from twinloop.curate.discriminator.trajectories import CONTACT, STATE, VELOCITY, Trajectories
 
 MOST_REPEATS = 50
@@ -15,10 +18,11 @@ MOST_REPEATS = 50
 
 @dataclass(frozen=True)
 class FrameResiduals:
-    """Aspect -> (frames, columns) signed residuals, and the channel of each column."""
+    """Aspect -> (frames, columns) signed residuals, and the channel of each column; and the motion of the entities."""
 
     values: Mapping[str, np.ndarray]
     channels: Mapping[str, tuple[str, ...]]
+    motion: SceneMotion | None
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,15 @@ def frame_residuals(
     trajectories: Trajectories,
     models: Sequence[ChannelModel],
     ranges: ChannelRanges,
+    scene: SceneModel | None,
+    hand: HandModel | None,
     images: Mapping[str, ImageModel],
 ) -> FrameResiduals:
     schema, shifted = trajectories.schema, trajectories.shifted
-    motion = object_motion(trajectories)
-    values: dict[str, np.ndarray] = dict(motion.residuals)
-    channels: dict[str, tuple[str, ...]] = dict(motion.channels)
+    motion = scene_motion(trajectories)
+    objects = object_motion(trajectories, motion, scene)
+    values: dict[str, np.ndarray] = dict(objects.residuals)
+    channels: dict[str, tuple[str, ...]] = dict(objects.channels)
 
     def add(aspect: str, residual: np.ndarray, feature: str) -> None:
         values[aspect] = residual
@@ -69,12 +76,17 @@ def frame_residuals(
             inner = (trajectories.first_of < np.arange(len(slope))) & (np.arange(len(slope)) < trajectories.last_of)
             mean = (shifted(speed, -1) + 2 * speed + shifted(speed, 1)) / 4
             add("velocity_mismatch", (slope - mean) * inner[:, None], VELOCITY)
+    for aspect, residual in hand_residuals(trajectories, hand).items():
+        values[aspect], channels[aspect] = residual, (CONTACT,)
+    if CONTACT in trajectories.signals:
+        force = trajectories.signals[CONTACT]
+        add(f"repeats:{CONTACT}", _repeats(trajectories, force, shifted(force, -1)) * (force > 0), CONTACT)
     for camera, model in images.items():
         if camera not in trajectories.images:
             continue
         for aspect, residual in model.residuals(trajectories, camera).items():
             values[aspect], channels[aspect] = residual, (camera,) * residual.shape[1]
-    return FrameResiduals(values, channels)
+    return FrameResiduals(values, channels, motion)
 
 
 def _spans(trajectories: Trajectories, feature: str, own: np.ndarray) -> np.ndarray:

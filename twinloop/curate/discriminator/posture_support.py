@@ -41,7 +41,7 @@ class PostureSupport:
 
     def _growth(self, trajectories: Trajectories, reference: str) -> np.ndarray:
         near, doubling = self.reach[reference]
-        beyond = np.maximum(_distance(arm_of(trajectories, reference), self.points[reference]) - near, 0)
+        beyond = np.maximum(nearest_distance(arm_of(trajectories, reference), self.points[reference]) - near, 0)
         return 1 + beyond[:, None] / doubling
 
 
@@ -53,7 +53,7 @@ def fit_posture_support(trajectories: Trajectories) -> PostureSupport:
         every = max(2, -(-len(postures) // MAX_POINTS))
         points[feature] = postures[::every].astype(np.float32)
         # Frames in the middle between two points, which are the farthest from both in time.
-        near = np.quantile(_distance(postures[every // 2 :: every], points[feature]), REACH_QUANTILE)
+        near = np.quantile(nearest_distance(postures[every // 2 :: every], points[feature]), REACH_QUANTILE)
         spread = np.sqrt(postures.var(axis=0).mean())
         reach[feature] = np.array([near, max(GROWTH * spread, 1e-9)])
     return PostureSupport(points, reach)
@@ -65,8 +65,8 @@ def arm_of(trajectories: Trajectories, feature: str) -> np.ndarray:
     return trajectories.signals[feature][:, [index for index, name in enumerate(names) if not is_hand(name)]]
 
 
-def _distance(postures: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """(frames,) distance to the nearest point."""
+def nearest_distance(postures: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(frames,) distance of each posture to the nearest point."""
     centre = points.mean(axis=0)
     a, b = (postures - centre).astype(np.float32), points - centre
     squares = (a**2).sum(axis=1) + ((b**2).sum(axis=1)[:, None] - 2 * b @ a.T).min(axis=0)

@@ -1,0 +1,116 @@
+"""SceneMotion: how the entities of a scene move, when fingers touch something, and where the tool is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.curate.discriminator.tool_frames import tool_frames
+from twinloop.curate.discriminator.trajectories import CONTACT, ENVIRONMENT, STATE, Trajectories, TrajectorySchema
+
+TOUCH_N, FAINT_N = 0.2, 0.02
+"""Force of a firm contact, and the least force of any contact."""
+TILT_RAD = 0.05
+
+
+@dataclass(frozen=True)
+class Pose:
+    """The columns of one entity's pose in the environment state."""
+
+    name: str
+    position: tuple[int, int, int]
+    quaternion: tuple[int, int, int, int] | None
+
+
+def poses_of(schema: TrajectorySchema) -> tuple[Pose, ...]:
+    names = schema.elements.get(ENVIRONMENT, ())
+    place = {name: index for index, name in enumerate(names)}
+    poses = []
+    for name in names:
+        entity, _, axis = name.rpartition(".")
+        if axis != "x" or not {f"{entity}.y", f"{entity}.z"} <= place.keys():
+            continue
+        turn = tuple(place.get(f"{entity}.{part}", -1) for part in ("qw", "qx", "qy", "qz"))
+        position = (place[f"{entity}.x"], place[f"{entity}.y"], place[f"{entity}.z"])
+        poses.append(Pose(entity, position, None if min(turn) < 0 else turn))  # pyright: ignore[reportArgumentType]
+    return tuple(poses)
+
+
+def finger_columns(schema: TrajectorySchema) -> list[int]:
+    return [index for index, name in enumerate(schema.elements.get(CONTACT, ())) if name != "support"]
+
+
+def touching(trajectories: Trajectories, least_n: float = TOUCH_N) -> np.ndarray:
+    """(frames,) whether a finger touches something; false without a contact sensor."""
+    fingers = finger_columns(trajectories.schema)
+    if not fingers:
+        return np.zeros(trajectories.frames, bool)
+    return trajectories.signals[CONTACT][:, fingers].max(axis=1) > least_n
+
+
+def regimes(trajectories: Trajectories) -> np.ndarray:
+    """(frames,) 0: no finger touches anything, 1: in steady contact, 2: contact begins or ends within two frames."""
+    touch = touching(trajectories).astype(np.int8)
+    around = [trajectories.shifted(touch, lag) for lag in (-2, -1, 0, 1, 2)]
+    low, high = np.minimum.reduce(around), np.maximum.reduce(around)
+    return np.where(low != high, 2, touch).astype(np.int8)
+
+
+@dataclass(frozen=True)
+class SceneMotion:
+    """Motion of E entities in the world frame.
+
+    Attributes:
+        poses: of the entities.
+        entities: channel name of each entity.
+        position: (frames, E, 3) in m.
+        step: (frames, E, 3) displacement since the frame before.
+        first: (frames, E, 3) position in the first frame of the episode.
+        tilted: (frames, E) stands on another side than in the first frame, or leans.
+        touch: (frames,) a finger touches something, now or one frame before or after.
+        tool: (frames, 3) position and (frames, 3, 3) rotation of the tool; None if the robot's kinematics are unknown.
+    """
+
+    poses: tuple[Pose, ...]
+    entities: tuple[str, ...]
+    position: np.ndarray
+    step: np.ndarray
+    first: np.ndarray
+    tilted: np.ndarray
+    touch: np.ndarray
+    tool: tuple[np.ndarray, np.ndarray] | None
+
+    @property
+    def distance_m(self) -> np.ndarray | None:
+        """(frames, E) from the tool to each entity."""
+        return None if self.tool is None else np.linalg.norm(self.position - self.tool[0][:, None], axis=2)
+
+
+def scene_motion(trajectories: Trajectories) -> SceneMotion | None:
+    """None for a schema without poses."""
+    poses = poses_of(trajectories.schema)
+    if not poses:
+        return None
+    state, shifted = trajectories.signals[ENVIRONMENT], trajectories.shifted
+    position = np.stack([state[:, pose.position] for pose in poses], axis=1)
+    touch = touching(trajectories, FAINT_N)
+    joints = trajectories.signals.get(STATE)
+    tool = None if joints is None else tool_frames(trajectories.schema.robot, joints.shape[1])
+    return SceneMotion(
+        poses=poses,
+        entities=tuple(f"{ENVIRONMENT}/{pose.name}" for pose in poses),
+        position=position,
+        step=position - shifted(position, -1),
+        first=position[trajectories.first_of],
+        tilted=np.stack([_tilted(trajectories, pose) for pose in poses], axis=1),
+        touch=touch | shifted(touch, 1) | shifted(touch, -1),
+        tool=None if tool is None or joints is None else tool(joints),
+    )
+
+
+def _tilted(trajectories: Trajectories, pose: Pose) -> np.ndarray:
+    """(frames,) whether the vertical direction, seen from the entity, differs from that of the first frame."""
+    if pose.quaternion is None:
+        return np.zeros(trajectories.frames, bool)
+    w, x, y, z = trajectories.signals[ENVIRONMENT][:, pose.quaternion].T
+    up = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x**2 + y**2)], axis=1)
+    return np.linalg.norm(up - up[trajectories.first_of], axis=1) > TILT_RAD
