@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,9 +14,9 @@ import pyarrow as pa
 from twinloop.curate.discriminator.curator import Curator, Scores
 from twinloop.curate.discriminator.curator_file import FILE, load_curator, save_curator
 from twinloop.curate.discriminator.threshold import Threshold
-from twinloop.curate.discriminator.training import TrainingResult, train_curator
+from twinloop.curate.discriminator.training import TrainingResult, refuse_few, train_curator
 from twinloop.curate.discriminator.trajectories import Trajectories, joined
-from twinloop.curate.discriminator.two_sample import TwoSampleTest, compare_with_real
+from twinloop.curate.discriminator.two_sample import TwoSampleTest, compare_with_real, refuse_few_to_compare
 from twinloop.curate.verdict import ACCEPTED
 from twinloop.dataset.parquet import encode, read_table
 from twinloop.dataset.reader import Dataset
@@ -25,6 +26,7 @@ from twinloop.errors import CorruptError, DatasetError, UsageError
 
 SCORES, FRAMES, SUMMARY, CARD = "scores.parquet", "frames.parquet", "curation.json", "card.json"
 MOST_BYTES = 64 << 20
+MOST_THREADS = 8
 OnStep = Callable[[str, int, int], None]
 
 
@@ -102,6 +104,9 @@ def curate_dataset(
         on_step: called with (what is done, steps done, steps).
     """
     on_step("reading episodes", 0, 1)
+    real_episodes = None if real is None else _only_accepted(real, images=False)
+    if real is not None and real_episodes is not None:
+        refuse_few_to_compare(len(real_episodes), "real", where=f"{real.path}: ")
     episodes, accepted = read_accepted(dataset, images=images)
     if not len(episodes):
         raise DatasetError(f"{dataset.path}: has no stored episodes to score; was it written without accepted ones?")
@@ -113,19 +118,20 @@ def curate_dataset(
             else (trusted, _card(trusted, seed, threshold))
         )
         good = episodes.take(accepted) if trusted is None else _only_accepted(trusted, images=images)
+        refuse_few(good, where=f"{given.path}: ")
         result = train_curator(
             good, seed=seed, threshold=threshold, trusted=given is trusted, card=card, on_step=on_step
         )
         curator = result.curator
-    scores = curator.score(episodes)
+    scores = curator.score(episodes, threads=min(MOST_THREADS, os.cpu_count() or 1))
     if result is not None and trusted is None:
         scores = _with_held_out(scores, result, accepted)
     _refuse_useless(scores, accepted, str(dataset.path))
     test = None
-    if real is not None:
+    if real_episodes is not None:
         on_step("comparing with real episodes", 0, 1)
         test = compare_with_real(
-            episodes.take(accepted), _only_accepted(real, images=False), seed=seed,
+            episodes.take(accepted), real_episodes, seed=seed,
             on_channel=lambda done, total: on_step("comparing with real episodes", done, total),
         )  # fmt: skip
     return Curation(dataset.digest(), curator, scores, accepted, test)

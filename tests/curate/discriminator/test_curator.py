@@ -97,6 +97,36 @@ def test_the_score_of_an_episode_does_not_depend_on_its_company(curator: Curator
     assert alone[0] == pytest.approx(together[7], abs=1e-6)
 
 
+def test_scores_are_the_same_with_several_threads(curator: Curator, episodes: Trajectories):
+    alone = curator.score(episodes, duplicates=False)
+    together = curator.score(episodes, duplicates=False, threads=3)
+    np.testing.assert_array_equal(together.values, alone.values)
+    np.testing.assert_array_equal(together.frames, alone.frames)
+
+
+def test_a_late_object_tracker_is_found_by_its_delay_behind_the_hand(curator: Curator, unseen: Trajectories):
+    poses = unseen.signals[ENVIRONMENT]
+    late = replace(unseen, signals={**unseen.signals, ENVIRONMENT: unseen.shifted(poses, -3)})
+    features = curator.model.features(late)
+    delay = features.values[:, features.names.index("lag:hand>things")]
+    assert np.median(delay) > 5 * np.median(curator.limits)
+    assert curator.score(late, duplicates=False).rejected.all()
+
+
+@pytest.mark.parametrize("force_n", [0.0, 20.0])
+def test_contact_that_the_motor_of_the_hand_contradicts_is_found(
+    curator: Curator, unseen: Trajectories, force_n: float
+):
+    force = unseen.signals["contact"].copy()
+    firm = force[:, :2].min(axis=1) > 1
+    for start, length in zip(unseen.starts, unseen.lengths, strict=True):
+        rows = np.flatnonzero(firm[start : start + length] == (force_n == 0)) + start
+        middle = rows[len(rows) // 2] if force_n == 0 else rows[4]
+        force[middle : middle + 6, :2] = force_n
+    faulty = replace(unseen, signals={**unseen.signals, "contact": force})
+    assert curator.score(faulty, duplicates=False).rejected.mean() > 0.9
+
+
 def test_a_nan_is_rejected(curator: Curator, unseen: Trajectories):
     episode = unseen.take(np.arange(2))
     values = episode.signals[STATE].copy()

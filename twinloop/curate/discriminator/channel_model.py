@@ -5,7 +5,7 @@ model: it notices jumps, frozen values and noise. The *static* model reads the o
 wrong signs, swapped joints and shifted clocks, which the feature's own past would explain away.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -52,9 +52,10 @@ def channel_residuals(
     for (feature, columns), group in groupby(models, key=lambda model: (model.feature, model.columns)):
         others, past = inputs_of(trajectories, feature, columns), own_past(trajectories, feature, columns)
         target = trajectories.signals[feature][:, columns]
-        for model in group:
-            width = others.shape[1]
-            predicted = others @ model.weights[:width] + model.weights[-1]
+        both, width, wide = list(group), others.shape[1], len(columns)
+        by_others = others @ np.concatenate([model.weights[:width] for model in both], axis=1)
+        for number, model in enumerate(both):
+            predicted = by_others[:, number * wide : (number + 1) * wide] + model.weights[-1]
             if model.step:
                 predicted += past @ model.weights[width:-1]
             yield model, target - predicted
@@ -105,17 +106,34 @@ def inputs_of(trajectories: Trajectories, feature: str, columns: tuple[int, ...]
     """(frames, inputs): the same part of the other features around each frame."""
     elements = trajectories.schema.elements
     hand = is_hand(elements[feature][columns[0]])
-    parts = [np.zeros((trajectories.frames, 1))]
+    parts: list[tuple[np.ndarray, list[int] | slice]] = []
     turning = reference_feature(elements, feature)
     for name in modelled_features(trajectories):
         same = [index for index, element in enumerate(elements[name]) if is_hand(element) == hand]
         if name == feature or not same:
             continue
         lags = LAGS if name in (ACTION, COMMAND, STATE) else (-1, 0, 1)
-        parts += [trajectories.signal_at(name, lag)[:, same] for lag in lags]
+        some = slice(same[0], same[-1] + 1) if same == list(range(same[0], same[-1] + 1)) else same
+        parts += [(trajectories.signal_at(name, lag), some) for lag in lags]
         if name == turning and not hand:
-            values = trajectories.signals[name][:, same]
-            parts += [wave(times * values) for times in (1, 2) for wave in (np.sin, np.cos)]
+            parts += [(trajectories.derived(f"{wave.__name__} {times}", name, _wave(wave, times)), some)
+                      for times in (1, 2) for wave in (np.sin, np.cos)]  # fmt: skip
     if CONTACT in trajectories.signals:
-        parts += [np.tanh(trajectories.signal_at(CONTACT, lag) / CONTACT_N) for lag in (-1, 0, 1)]
-    return np.concatenate(parts, axis=1)
+        pressed = trajectories.derived("pressed", CONTACT, lambda force: np.tanh(force / CONTACT_N))
+        parts += [(trajectories.shifted(pressed, lag), slice(None)) for lag in (-1, 0, 1)]
+    return _side_by_side(parts, trajectories.frames)
+
+
+def _wave(wave: Callable[[np.ndarray], np.ndarray], times: int) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda values: wave(times * values)
+
+
+def _side_by_side(parts: Sequence[tuple[np.ndarray, list[int] | slice]], frames: int) -> np.ndarray:
+    """Columns of several arrays in one, copied once. The first column is 0, so that there is one without parts."""
+    widths = [len(values[0, some]) for values, some in parts]
+    table = np.zeros((frames, 1 + sum(widths)))
+    at = 1
+    for (values, some), width in zip(parts, widths, strict=True):
+        table[:, at : at + width] = values[:, some]
+        at += width
+    return table

@@ -75,17 +75,18 @@ class Curator:
     card: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
 
-    def score(self, trajectories: Trajectories, *, duplicates: bool = True) -> Scores:
+    def score(self, trajectories: Trajectories, *, duplicates: bool = True, threads: int = 1) -> Scores:
         """Score episodes.
 
         Args:
             trajectories: episodes of the curator's schema.
             duplicates: compare the episodes with each other and reject copies, but for the first of them.
+            threads: blocks of episodes that are scored at the same time.
         """
         refuse_misfit(self, trajectories.schema)
         finite = finite_episodes(trajectories)
         clean = trajectories if finite.all() else _without_non_finite(trajectories)
-        features = self.model.features(clean)
+        features = self.model.features(clean, threads=threads)
         ratios = self.ratios(features)
         values = self.combine(ratios)
         worst = ratios.argmax(axis=1)

@@ -7,6 +7,7 @@ by channel, with its distribution over good episodes: 0 is the median and about 
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -27,7 +28,7 @@ from twinloop.curate.discriminator.scene_model import SceneModel, fit_scene
 from twinloop.curate.discriminator.scene_motion import regimes, scene_motion
 from twinloop.curate.discriminator.trajectories import Trajectories, is_hand
 
-BLOCK = 64
+BLOCK = 32
 FOLDS, ROBUST_FOLDS = 3, 2
 MODEL_EPISODES = 96
 FLOORS = {
@@ -124,8 +125,10 @@ class FeatureModel:
     ends: Mapping[str, ColumnScale]
     images: Mapping[str, ImageModel] = field(default_factory=dict)
 
-    def features(self, trajectories: Trajectories) -> EpisodeFeatures:
-        parts = [self._features(block) for block in trajectories.blocks(BLOCK)]
+    def features(self, trajectories: Trajectories, *, threads: int = 1) -> EpisodeFeatures:
+        blocks = trajectories.blocks(BLOCK)
+        with ThreadPoolExecutor(threads) as pool:  # NumPy computes without the interpreter's lock
+            parts = list(pool.map(self._features, blocks))
         return EpisodeFeatures(
             parts[0].names,
             np.concatenate([part.values for part in parts]),
@@ -154,7 +157,7 @@ class FeatureModel:
             values.append(standard[np.arange(len(worst)), worst])
             channels.append(np.array(labels, object)[worst])
         label, label_channels = self._label(trajectories)
-        peaks = np.stack([np.abs(part).max(axis=1) for part in scaled.values()])
+        peaks = np.stack([_largest(part) for part in scaled.values()])
         return EpisodeFeatures(
             (*names, "label"),
             np.stack([*values, label], axis=1),
@@ -180,6 +183,14 @@ class FeatureModel:
             out[rows] = np.where(np.isnan(trajectories.success[rows]), 0.0, wrong)
             channel[rows] = np.where(trajectories.success[rows] == 0, "success", np.array(names, object)[worst])
         return out, channel
+
+
+def _largest(values: np.ndarray) -> np.ndarray:
+    """(frames,) largest size in each row. By columns, because rows are short."""
+    largest = np.abs(values[:, 0])
+    for column in values.T[1:]:
+        np.maximum(largest, np.abs(column), out=largest)
+    return largest
 
 
 def _scaled(

@@ -58,10 +58,9 @@ def hand_residuals(trajectories: Trajectories, model: HandModel | None) -> dict[
         "blocked_without_contact": pushes * still * (1 - pressed.max(axis=1)),
         "squeeze_without_effort": pressed.min(axis=1) * still * (1 - pushes),
     }
-    # An impact lasts one frame.
-    return {
-        aspect: np.minimum(values, trajectories.shifted(values, -1))[:, None] for aspect, values in residuals.items()
-    }
+    # An impact lasts one frame, and sensors of effort and contact may differ in delay by another one.
+    around = {aspect: [trajectories.shifted(values, lag) for lag in (-1, 0, 1)] for aspect, values in residuals.items()}
+    return {aspect: np.minimum.reduce(values)[:, None] for aspect, values in around.items()}
 
 
 def _hand(trajectories: Trajectories) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ import numpy as np
 from twinloop.curate.discriminator.channel_model import reference_feature
 from twinloop.curate.discriminator.trajectories import ACTION, COMMAND, STATE, Trajectories, is_hand
 
-MAX_POINTS = 512
+MAX_POINTS = 256
 REACH_QUANTILE = 0.99
 GROWTH = 0.05
 """Distance at which the usual size of a residual doubles, as a share of the spread of the training postures."""

@@ -84,11 +84,7 @@ def train_curator(
         card: what is known about the data, for the curator's card.
         on_step: called with (what is done, steps done, steps).
     """
-    if len(trajectories) < MIN_EPISODES:
-        raise UsageError(
-            f"{len(trajectories)} episodes are too few to learn from; a curator needs at least {MIN_EPISODES} that the "
-            "checks accepted"
-        )
+    refuse_few(trajectories)
     rng = np.random.default_rng(seed)
     steps = 1 if trusted else ROUNDS + GROW_ROUNDS
     good = np.ones(len(trajectories), bool)
@@ -118,6 +114,15 @@ def train_curator(
         curator, values = fitted(good, number)
     on_step("done", steps, steps)
     return TrainingResult(curator, values, good)
+
+
+def refuse_few(trajectories: Trajectories, *, where: str = "") -> None:
+    """Raise if there are too few episodes to train on. where: of the dataset, for the message."""
+    if len(trajectories) < MIN_EPISODES:
+        raise UsageError(
+            f"{where}{len(trajectories)} episodes are too few to learn from; a curator needs at least {MIN_EPISODES} "
+            "that the checks accepted"
+        )
 
 
 def _core(trajectories: Trajectories, good: np.ndarray, rng: np.random.Generator) -> np.ndarray:

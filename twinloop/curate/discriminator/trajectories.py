@@ -1,7 +1,7 @@
 """Trajectories: recorded episodes as arrays, back to back, in the form that a curator reads."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -96,6 +96,17 @@ class Trajectories:
         if (feature, frames) not in self._shifted_signals:
             self._shifted_signals[feature, frames] = self.shifted(self.signals[feature], frames)
         return self._shifted_signals[feature, frames]
+
+    def derived(self, name: str, feature: str, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """`compute` of a signal. Kept under `name`, because several models read the same one."""
+        key = f"{name} of {feature}"
+        if key not in self._derived:
+            self._derived[key] = compute(self.signals[feature])
+        return self._derived[key]
+
+    @cached_property
+    def _derived(self) -> dict[str, np.ndarray]:
+        return {}
 
     def _rows(self, frames: int) -> np.ndarray:
         if frames not in self._shifted_rows:

@@ -55,6 +55,15 @@ class TwoSampleTest:
         return values
 
 
+def refuse_few_to_compare(episodes: int, source: str, *, where: str = "") -> None:
+    """Raise if there are too few episodes for a test. where: of the dataset, for the message."""
+    if episodes < MIN_REAL:
+        raise UsageError(
+            f"{where}{episodes} {source} episodes are too few to learn from; a test with {FOLDS} folds needs at least "
+            f"{MIN_REAL}"
+        )
+
+
 def compare_with_real(
     simulated: Trajectories,
     real: Trajectories,
@@ -63,11 +72,8 @@ def compare_with_real(
     on_channel: Callable[[int, int], None] = lambda *_: None,
 ) -> TwoSampleTest:
     """Cross-fit classifiers of simulated against real episodes, on all shared channels and on each one alone."""
-    if len(real) < MIN_REAL or len(simulated) < MIN_REAL:
-        few, count = ("real", len(real)) if len(real) < MIN_REAL else ("simulated", len(simulated))
-        raise UsageError(
-            f"{count} {few} episodes are too few to learn from; a test with {FOLDS} folds needs at least {MIN_REAL}"
-        )
+    refuse_few_to_compare(len(real), "real")
+    refuse_few_to_compare(len(simulated), "simulated")
     names = shared_channels(simulated, real)
     if not names:
         raise UsageError(
