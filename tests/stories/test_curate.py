@@ -13,6 +13,7 @@ from twinloop.curate.discriminator.trajectories import joined
 from twinloop.curate.discriminator.two_sample import compare_with_real
 from twinloop.dataset import Dataset
 from twinloop.dataset.curation import read_scores
+from twinloop.dataset.simulated_film import EVERY, simulated_film
 from twinloop.dataset.trajectories import read_trajectories
 from twinloop.errors import CorruptError, UsageError
 from twinloop.learn.episode_weights import read_episode_weights
@@ -92,6 +93,17 @@ def test_generate_applies_a_curator_and_counts_rejected_episodes(place: Path, ca
     # The same episodes have the same scores when they are curated later.
     later = strict.score(joined(list(read_trajectories(dataset))), duplicates=False).values
     np.testing.assert_allclose(later, table["check/implausible"].to_numpy(), atol=1e-4)
+
+
+def test_an_episode_without_cameras_has_a_film_of_its_simulation(place: Path):
+    dataset = Dataset.open(place / "data")
+    film = simulated_film(dataset, 3)
+    frames = len(dataset.episode(attempt=3)["timestamp"])
+    assert len(film) == -(-frames // EVERY)
+    assert np.abs(film[0].astype(int) - film[len(film) // 2]).max() > 50, "the robot moves"
+    real = Dataset(dataset.path, replace(dataset.header, source="real"), dataset.entries)
+    with pytest.raises(UsageError, match="are not simulated"):
+        simulated_film(real, 3)
 
 
 def test_a_curator_of_another_robot_is_refused_before_anything_is_generated(

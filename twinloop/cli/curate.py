@@ -24,6 +24,7 @@ examples:
   twinloop curate datasets/new --curator curation/demo           # score with a trained curator
   twinloop curate datasets/demo --real datasets/robot            # and test simulated against real episodes
   twinloop curate datasets/demo --miss-cost 10 --json            # threshold by expected cost
+  twinloop curate datasets/demo --films                          # and films of the worst episodes, without cameras
   twinloop train datasets/demo --weights curation/demo/weights.json --out policies/demo
   twinloop generate cell.yaml --curator curation/demo            # apply it while generating
 """
@@ -49,6 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fault-share", type=_share, default=0.05, metavar="S",
         help="with --miss-cost: expected share of faulty episodes (default: 0.05)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--films", action="store_true",
+        help="without cameras: simulate the worst and the borderline episodes again and show films (seconds each)",
     )  # fmt: skip
     parser.add_argument("--no-images", action="store_true", help="do not decode images (faster)")
     parser.add_argument(
@@ -84,7 +89,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     curator = None if args.curator is None else load_curator(args.curator)
     if curator is None:
         curator = trained_curator(out, trusted or dataset, seed=args.seed, threshold=threshold)
-    done = finished_curation(out, dataset, curator) if real is None else None
+    done = finished_curation(out, dataset, curator) if real is None and not args.films else None
     if done is not None:
         console.print(f"nothing to do: {out} has the scores of this dataset with this curator", markup=False)
         return {"path": str(args.dataset), "out": str(out), **done}
@@ -95,7 +100,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             on_step=lambda what, step, steps: show(Progress(step, steps, what)),
         )  # fmt: skip
         curation = write_curation(curation, out)
-    page = _write_rest(curation, dataset, out)
+    page = _write_rest(curation, dataset, out, films=args.films)
     _print(console, curation)
     console.print(f"\nscores: {out}\npage: {page}", markup=False)
     return {
@@ -104,13 +109,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _write_rest(curation: Curation, dataset: Dataset, out: Path) -> Path:
+def _write_rest(curation: Curation, dataset: Dataset, out: Path, *, films: bool) -> Path:
     """The weights for training and the page."""
     from twinloop.dashboard.curation import write_curation_page
     from twinloop.learn.curation_weights import weights_of_curation
 
     weights_of_curation(curation, path=dataset.path.name).write(out / WEIGHTS)
-    return write_curation_page(out, dataset, curation)
+    return write_curation_page(out, dataset, curation, films=films)
 
 
 def _print(console: Console, curation: Curation) -> None:

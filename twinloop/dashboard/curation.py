@@ -25,11 +25,12 @@ BINS = 40
 FILM_PIXELS = 192
 
 
-def write_curation_page(folder: Path, dataset: Dataset, curation: Curation) -> Path:
-    return write_page(folder / PAGE, render_curation(dataset, curation))
+def write_curation_page(folder: Path, dataset: Dataset, curation: Curation, *, films: bool = False) -> Path:
+    return write_page(folder / PAGE, render_curation(dataset, curation, films=films))
 
 
-def render_curation(dataset: Dataset, curation: Curation) -> str:
+def render_curation(dataset: Dataset, curation: Curation, *, films: bool = False) -> str:
+    """The page as HTML. films: simulate episodes of a dataset without cameras again, and render them."""
     scores, rejected = curation.scores, curation.rejected
     order = np.argsort(-scores.values, kind="stable")
     worst = [int(row) for row in order if rejected[row]][:WORST]
@@ -38,7 +39,7 @@ def render_curation(dataset: Dataset, curation: Curation) -> str:
     count = int(curation.accepted.sum())
     share = rejected.sum() / count if count else 0.0
     card = curation.curator.card
-    films = any(feature.dtype == "video" for feature in dataset.header.pictures)
+    films = films or any(feature.dtype == "video" for feature in dataset.header.pictures)
     return render_page(
         "curation.html",
         title=f"{dataset.header.name}: curation · twinloop",
@@ -55,8 +56,12 @@ def render_curation(dataset: Dataset, curation: Curation) -> str:
         scores=_histogram(curation),
         reasons=_reasons(curation),
         groups=[
-            ("worst", "The worst episodes", [_episode_context(dataset, curation, row) for row in worst]),
-            ("borderline", "Borderline episodes", [_episode_context(dataset, curation, row) for row in borderline]),
+            ("worst", "The worst episodes", [_episode_context(dataset, curation, row, films) for row in worst]),
+            (
+                "borderline",
+                "Borderline episodes",
+                [_episode_context(dataset, curation, row, films) for row in borderline],
+            ),
         ],
         curator_card=[
             ("trained on", card.get("trained_on", {}).get("name", "–")),
@@ -89,7 +94,7 @@ def _reasons(curation: Curation) -> Chart | None:
     return bars(rows, "implausible episodes by the worst aspect", total=len(curation.accepted)) if rows else None
 
 
-def _episode_context(dataset: Dataset, curation: Curation, row: int) -> dict[str, object]:
+def _episode_context(dataset: Dataset, curation: Curation, row: int, films: bool) -> dict[str, object]:
     scores = curation.scores
     start = int(scores.lengths[:row].sum())
     frame_scores = scores.frames[start : start + int(scores.lengths[row])]
@@ -117,22 +122,26 @@ def _episode_context(dataset: Dataset, curation: Curation, row: int) -> dict[str
         "title": f"Attempt {attempt}: score {scores.values[row]:.2f}",
         "reason": scores.reasons[row],
         "charts": charts,
-        "film": _film(dataset, attempt),
+        "film": _film(dataset, attempt) if films else "",
     }
 
 
 def _film(dataset: Dataset, attempt: int) -> str:
-    """The first camera's video of an episode as base64, "" without cameras."""
+    """The first camera's video of an episode as base64; of a dataset without cameras, a film of the simulation."""
     feature = next((feature for feature in dataset.header.pictures if feature.dtype == "video"), None)
+    rate: float = dataset.header.fps
     if feature is None:
-        return ""
-    pictures = dataset.pictures(None, feature.name, attempt=attempt)
-    step = max(1, max(pictures.shape[1:3]) // FILM_PIXELS)
-    small = np.ascontiguousarray(pictures[:, ::step, ::step])
+        from twinloop.dataset.simulated_film import EVERY, simulated_film
+
+        images, rate = simulated_film(dataset, attempt), rate / EVERY
+    else:
+        images = dataset.pictures(None, feature.name, attempt=attempt)
+    step = max(1, max(images.shape[1:3]) // FILM_PIXELS)
+    small = np.ascontiguousarray(images[:, ::step, ::step])
     height, width = (side - side % 2 for side in small.shape[1:3])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
-        with VideoWriter(path, Feature("film", "video", (height, width, 3)), dataset.header.fps) as writer:
+        with VideoWriter(path, Feature("film", "video", (height, width, 3)), rate) as writer:
             writer.write(np.ascontiguousarray(small[:, :height, :width]))
             writer.finish(len(small))
         return base64.b64encode(path.read_bytes()).decode()
