@@ -1,80 +1,51 @@
-"""Check the intervals of `twinloop diagnose` by simulation-based calibration, and measure how much to widen them.
+"""Compare estimated rows with their true values, and measure how much wider intervals must be than posteriors say.
 
-    python benchmarks/diagnosis_intervals.py [--part 1:4] [--episodes 16] [--cells 16] [--one]
+    python benchmarks/diagnosis_intervals.py [--scenes 0 1 2] [--robots 60] [--episodes 16]
     python benchmarks/diagnosis_intervals.py --tally
 
-Cells are for working: former cells of the figure, and cells of `WORK_SEEDS` in the other scenes of
-`benchmarks/diagnosis.py`, of both engines, with gaps of drawn sizes. Each estimated row is compared with the value that
-the cell has. If
-posteriors are right, the rank of the truth among the samples is uniform, and nine of ten truths are in their 90 %
-intervals. Results go to benchmarks/results/diagnosis/intervals/. `--tally` writes the errors to
-twinloop/diagnose/interval_scale.json, which a diagnosis uses, and counts how many truths the widened intervals hold: in
-cells that the scale was not measured with, because each cell is left out once. Policies, banks and runlogs are those of
-benchmarks/diagnosis.py. About half a CPU minute per cell.
+Simulation-based calibration with simulated robots (`simulated_robots.py`): the twin with known rows, and the measured
+difference to a rehearsal cell of another engine. Writes twinloop/diagnose/interval_scale.json, which a diagnosis uses,
+and counts how many truths the widened intervals hold: for robots that the scale was not measured with, because each
+robot is left out once. Policies and banks are those of benchmarks/diagnosis.py. About 4 CPU minutes for 60 robots.
 """
 
 import argparse
 import json
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from diagnosis import ENGINES, RESULTS, SCENES, SIZES, WORK_SEEDS, Case, file_of, policy_of, share, true_value, truth_of
+from diagnosis import RESULTS, SCENES, policy_of, share, true_value
+from simulated_robots import SimulatedRobot, engine_cells, simulated_robots, spread_without
 
-import twinloop as tl
-from twinloop.dataset import Dataset
 from twinloop.diagnose.bank import Bank
 from twinloop.diagnose.counterfactuals import CounterfactualJob, limited, simulate_counterfactuals
-from twinloop.diagnose.diagnosis import diagnose_traits, posterior_of
-from twinloop.diagnose.emulator import emulator_of
+from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits, posterior_of
+from twinloop.diagnose.emulator import Emulator, emulator_of
+from twinloop.diagnose.engine_spread import EngineSpread
 from twinloop.diagnose.findings import bounds_of, estimated_rows
+from twinloop.diagnose.hypothesis_set import usual_of
 from twinloop.diagnose.interval_scale import UNSCALED, error_of, scale_of
 from twinloop.diagnose.make_bank import bank_key, make_bank
-from twinloop.diagnose.robot_episodes import read_episodes
-from twinloop.diagnose.traits import Arm, measure_traits
-from twinloop.gate.runlog_evidence import all_episodes, load_runlog
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
 from twinloop.pipeline.diagnose import DiagnoseConfig
-from twinloop.randomize.draw import episode_rng
 from twinloop.randomize.parameter import GAPS
-from twinloop.randomize.table import BY_NAME
-from twinloop.run.config import load_config
-from twinloop.run.twin import twin_of
+from twinloop.randomize.table import BY_NAME, TABLE
+from twinloop.run.config import RunConfig, load_config
 
 FOLDER = RESULTS / "intervals"
 TARGET = Path(__file__).parents[1] / "twinloop" / "diagnose" / "interval_scale.json"
-FORMER = RESULTS / "former"
-"""Results of 17 cells that were a figure of an earlier method; since then they are cells for working."""
-FIRST = 200
-"""The first of `WORK_SEEDS` that is used here; earlier ones were used for the engine spread and for single tries."""
+SEED = 300
 BINS = 5
+COSTLY = 0.05
 
 
-def cases(count: int) -> list[Case]:
-    """Former cells of the figure, and new ones of the other scenes.
-
-    New cells have one gap open, or two in every fourth. Scenes, engines and gaps alternate.
-    """
-    chosen = [
-        Case(**{item.name: stored[item.name] for item in fields(Case)})
-        for stored in (json.loads(file.read_text()) for file in sorted(FORMER.glob("*.json")))
-    ]
-    for number, seed in enumerate(WORK_SEEDS[FIRST : FIRST + count]):
-        rng = episode_rng(seed, 0, stream="intervals")
-        gaps = [GAPS[(number + number // len(GAPS)) % len(GAPS)]]
-        if number % 4 == 3:
-            gaps.append(str(rng.choice([gap for gap in GAPS if gap not in gaps])))
-        sizes = {gap: round(float(rng.uniform(0.5 * SIZES[0], SIZES[-1])), 2) for gap in gaps}
-        engine = ENGINES[(number + number // 2) % len(ENGINES)]
-        chosen.append(Case(seed, engine, 1 + number % (len(SCENES) - 1), "interval", sizes))
-    return chosen
-
-
-def bank_of(policy: Path, config_file: Path, cache: Path) -> tuple[Bank, float | None]:
-    """The bank that `tl.diagnose` makes and stores for this policy, and the time limit of its episodes."""
-    config, candidate, settings = load_config(config_file), candidate_of(policy), DiagnoseConfig()
+def bank_of(policy: Path, config: RunConfig, cache: Path) -> tuple[Bank, CounterfactualJob]:
+    """The bank that `tl.diagnose` makes and stores for this policy, and the job that simulates its cells."""
+    candidate, settings = candidate_of(policy), DiagnoseConfig()
     acting, size = ActingConfig(), {"levels": settings.cells, "episodes": settings.episodes, "seed": settings.seed}
     key = bank_key(policy=candidate.digest, config=config, cameras=(), acting=vars(acting), **size)
     job = limited(CounterfactualJob(
@@ -84,26 +55,21 @@ def bank_of(policy: Path, config_file: Path, cache: Path) -> tuple[Bank, float |
         config, lambda chunks: simulate_counterfactuals(job, chunks), folder=cache / f"bank-{key}",
         levels=settings.cells, episodes=settings.episodes, seed=settings.seed,
     )  # fmt: skip
-    return bank, job.longest_s
+    return bank, job
 
 
-def estimates_of(case: Case, out: Path, episodes: int) -> list[dict[str, Any]]:
-    """The estimated rows of a cell that have a true value there."""
-    policy, config_file = policy_of(SCENES[case.scene], out)
-    log = out / "runlogs" / case.name
-    tl.deploy(policy, case.robot, log, episodes=episodes, task=SCENES[case.scene].task)
-    bank, longest_s = bank_of(policy, config_file, out / "banks")
-    config, runlog = load_config(config_file), load_runlog(log)
-    twin = twin_of(config)
-    _, traces = read_episodes(
-        [Dataset.open(runlog.path)], all_episodes([runlog]), candidate_of(policy), Arm(twin), twin.robot.name
-    )  # fmt: skip
-    diagnosis = diagnose_traits(measure_traits(traces, longest_s), emulator_of(bank), seed=DiagnoseConfig.seed)
-    posterior, truth = posterior_of(diagnosis, config, scale=UNSCALED), truth_of(case)
-    rows = []
+def truth_of(robot: SimulatedRobot, config: RunConfig) -> dict[str, tuple[float, float]]:
+    """Row -> range in a robot, of all rows: those that do not differ have that of the twin."""
+    usual = {name: distribution.support() for name, distribution in usual_of(config).items()}
+    return {row.name: (row.nominal, row.nominal) for row in TABLE} | usual | dict(robot.truth)
+
+
+def compared(diagnosis: Diagnosis, config: RunConfig, truth: Mapping[str, tuple[float, float]]) -> list[dict[str, Any]]:
+    """The estimated rows that have a true value."""
+    posterior, rows = posterior_of(diagnosis, config, scale=UNSCALED), []
     for gap in GAPS:
         for estimate, values in estimated_rows(gap, posterior):
-            true = true_value(truth, estimate.row, estimate.element, estimate.nominal, spread=estimate.spread)
+            true = true_value(dict(truth), estimate.row, estimate.element, estimate.nominal, spread=estimate.spread)
             if true is None:
                 continue
             row = BY_NAME[estimate.row]
@@ -111,15 +77,29 @@ def estimates_of(case: Case, out: Path, episodes: int) -> list[dict[str, Any]]:
             bounds = bounds_of(row, "spread" if estimate.spread else "share" if is_share else "high")
             rank = (np.mean(values < true) + np.mean(values <= true)) / 2
             rows.append({
-                "cell": case.name, "gap": gap, "row": estimate.row, "value": estimate.value,
+                "gap": gap, "row": estimate.row, "value": estimate.value,
                 "interval": list(estimate.interval), "true": true, "rank": round(float(rank), 3),
                 "error": round(error_of(estimate.value, estimate.interval, true, bounds), 3),
             })  # fmt: skip
     return rows
 
 
+def diagnosed(robot: SimulatedRobot, emulator: Emulator, config: RunConfig, spread: EngineSpread) -> dict[str, Any]:
+    """The estimated rows of a robot, its loss, and what the diagnosis says about each gap."""
+    diagnosis = diagnose_traits(robot.traits, emulator, seed=DiagnoseConfig.seed, spread=spread)
+    lost = emulator.usual_success - diagnosis.success.value
+    return {
+        "cell": robot.name, "gaps": robot.gaps, "truth": robot.truth, "engine": robot.engine, "lost": round(lost, 3),
+        "points": dict(zip(GAPS, np.round(100 * diagnosis.costs.mean, 1).tolist(), strict=False)),
+        "probability": dict(zip(GAPS, np.round(diagnosis.costs.probability(0.02), 3).tolist(), strict=False)),
+        "unmodelled": round(float(diagnosis.explanations.unmodelled.mean()), 3),
+        "engine_scale": round(diagnosis.explanations.engine_scale, 3),
+        "rows": compared(diagnosis, config, truth_of(robot, config)),
+    }  # fmt: skip
+
+
 def left_out(rows: list[dict[str, Any]]) -> list[bool]:
-    """For each row: whether its truth is in its interval, widened by the scale of all other cells."""
+    """For each row: whether its truth is in its interval, widened by the scale of all other robots."""
     hits = []
     for row in rows:
         scale = scale_of([other for other in rows if other["cell"] != row["cell"]])
@@ -127,46 +107,61 @@ def left_out(rows: list[dict[str, Any]]) -> list[bool]:
     return hits
 
 
-def tally(rows: list[dict[str, Any]], cells: int) -> dict[str, Any]:
+def tally(robots: list[dict[str, Any]]) -> dict[str, Any]:
+    rows = [{"cell": robot["cell"], **row} for robot in robots for row in robot["rows"]]
     counts, _ = np.histogram([row["rank"] for row in rows], bins=BINS, range=(0, 1))
-    by_engine = {
-        engine: share([row["error"] <= 1 for row in rows if f"-{engine}-" in row["cell"]]) for engine in ENGINES
-    }
+    costly = [robot for robot in robots if len(robot["gaps"]) == 1 and robot["lost"] > COSTLY]
+    first = [max(robot["points"], key=robot["points"].__getitem__) == robot["gaps"][0] for robot in costly]
+    shut = [robot["probability"][gap] > 0.5 for robot in robots for gap in GAPS if gap not in robot["gaps"]]
     return {
-        "cells": cells,
+        "robots": len(robots),
         "rows": len(rows),
         "within the posterior's 90 % interval": share([row["error"] <= 1 for row in rows]),
-        "by engine": by_engine,
-        "within the widened interval, scale of other cells": share(left_out(rows)),
+        "within the widened interval, scale of other robots": share(left_out(rows)),
+        "the only open gap first, if it costs more than five points": share(first),
+        "false alarms (a shut gap above 0.5)": share(shut),
         "rank of the truth, in fifths": counts.tolist(),
         "factors": {gap: round(factor, 2) for gap, factor in scale_of(rows).factors.items()},
     }
 
 
+def run_scene(place: int, out: Path, count: int, episodes: int) -> None:
+    """Diagnose simulated robots of a scene and store the results."""
+    scene = SCENES[place]
+    policy, config_file = policy_of(scene, out)
+    config = load_config(config_file)
+    bank, job = bank_of(policy, config, out / "banks")
+    cells = engine_cells(scene.robot, scene.task)
+    emulator = emulator_of(bank)
+    robots = simulated_robots(config, replace(job, episodes=episodes), count=count, cells=cells, seed=SEED + place)
+    results = []
+    for robot in robots:
+        results.append(diagnosed(robot, emulator, config, spread_without(cells, robot.engine)))
+        print(json.dumps(results[-1]), flush=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / f"{scene.name}.json").write_text(json.dumps({"robots": results}, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", default="1:1", metavar="K:N", help="part K of N of the cells")
-    parser.add_argument("--cells", type=int, default=16, help="number of new cells")
+    parser.add_argument("--scenes", type=int, nargs="+", default=list(range(len(SCENES))))
+    parser.add_argument("--robots", type=int, default=60, help="simulated robots of each scene")
     parser.add_argument("--episodes", type=int, default=16)
     parser.add_argument("--out", type=Path, default=Path("out/diagnosis"))
-    parser.add_argument("--one", action="store_true", help="run only the next cell that has no result")
     parser.add_argument("--tally", action="store_true", help="only count the stored results")
     args = parser.parse_args()
-    part, parts = map(int, args.part.split(":"))
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    if not args.tally:
-        left = [case for case in cases(args.cells)[part - 1 :: parts] if not file_of(case, FOLDER).exists()]
-        for case in left[: 1 if args.one else None]:
-            rows = estimates_of(case, args.out, args.episodes)
-            file_of(case, FOLDER).write_text(json.dumps({"rows": rows}, indent=1) + "\n")
-            print(case.name, case.gaps, [(row["row"], row["error"]) for row in rows], flush=True)
-    files = sorted(FOLDER.glob("*.json"))
-    rows = [row for file in files for row in json.loads(file.read_text())["rows"]]
-    result = tally(rows, len(files))
-    if args.tally:
-        kept = [{key: row[key] for key in ("cell", "gap", "row", "error")} for row in rows]
-        TARGET.write_text(json.dumps({"rows": kept}, indent=1) + "\n")
-        RESULTS.with_name("diagnosis_intervals.json").write_text(json.dumps(result, indent=1) + "\n")
+    for place in [] if args.tally else args.scenes:
+        run_scene(place, args.out, args.robots, args.episodes)
+    robots = [
+        {**robot, "cell": f"{file.stem}-{robot['cell']}"}
+        for file in sorted(FOLDER.glob("*.json"))
+        for robot in json.loads(file.read_text())["robots"]
+    ]
+    result = tally(robots)
+    kept = [{"cell": robot["cell"], **{key: row[key] for key in ("gap", "row", "error")}}
+            for robot in robots for row in robot["rows"]]  # fmt: skip
+    TARGET.write_text(json.dumps({"rows": kept}, indent=1) + "\n")
+    RESULTS.with_name("diagnosis_intervals.json").write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))
 
 

@@ -13,11 +13,12 @@ from twinloop.diagnose.causes import Cause
 from twinloop.diagnose.costs import COLUMNS, costs_of
 from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits, is_unmodelled, simulate_explanation
 from twinloop.diagnose.emulator import Emulator, emulator_of
-from twinloop.diagnose.explanations import Explanations, Observed, explanations_of
+from twinloop.diagnose.explanations import Explanations, Observed
 from twinloop.diagnose.findings import PosteriorSamples, finding_of
 from twinloop.diagnose.hypothesis_set import Chunk
 from twinloop.diagnose.interval_scale import UNSCALED
 from twinloop.diagnose.report import GapFinding, by_cost
+from twinloop.diagnose.sampler import explanations_of
 from twinloop.diagnose.summary import summarise
 from twinloop.diagnose.traits import TRAITS
 from twinloop.randomize.parameter import GAPS, Gap
@@ -109,7 +110,9 @@ def test_only_one_of_several_harmless_differences_can_have_an_unexplained_cost(e
         if cause.row in harmless:
             sizes[:, place] = 1.0
     unmodelled, extra = np.zeros(samples, bool), np.ones(samples, bool)
-    explanations = Explanations(sizes, unmodelled, np.zeros(samples), extra, np.zeros(samples))
+    explanations = Explanations(
+        sizes, unmodelled, np.zeros(samples), extra, np.zeros(samples), np.ones(samples), np.zeros(samples)
+    )
     costs = costs_of(explanations, emulator, Rate(16, 32), Rate(64, 64), seed=1)
     gaps = [GAPS.index(BY_NAME[row].gap) for row in harmless]
     assert costs.mean.sum() == pytest.approx(0.5)
@@ -172,6 +175,7 @@ def test_a_cause_without_evidence_in_the_traits_is_not_blamed(emulator: Emulator
     observed = Observed(
         summary.values - emulator.reference.values,
         summary.variances + emulator.reference.variances + 1e-4,
+        np.zeros(len(summary.values)),
         np.full(len(summary.values), 6.0),
         successes=12,
         episodes=32,
@@ -214,3 +218,35 @@ def test_of_two_delays_that_look_alike_only_the_sum_is_known(emulator: Emulator)
         assert low < 1.0 < high
     assert (sizes > 0).mean(axis=0).min() > 0.2
     assert sizes.sum(axis=1).std() < 0.5 * sizes[:, 0].std()
+
+
+def test_a_gap_that_only_looks_alike_in_the_emulator_loses_when_rivals_are_simulated(emulator: Emulator):
+    """The emulator takes soft servos for late actions. Their simulation shows that they are not."""
+    rows = [cause.row for cause in emulator.causes]
+    late, soft = rows.index("action_delay_ms"), rows.index("servo_stiffness_scale")
+    alike = {}
+    for name in ("changes", "unknown", "error", "success"):
+        values = getattr(emulator, name).copy()
+        values[soft] = values[late]
+        alike[name] = values
+    before = diagnosed(replace(emulator, **alike), made_up({"action_delay_ms": 2.5}, 32, seed=16))
+    after = simulate_explanation(before, simulator(emulator), seed=1)
+    wrong = [findings(diagnosis)["actuation"].probability for diagnosis in (before, after)]
+    assert wrong[0] > 0.25
+    assert wrong[1] < 0.1
+    assert next(iter(findings(after))) == "latency"
+
+
+@pytest.mark.parametrize(("factor", "low", "high"), [(0.1, 0.0, 0.75), (3.0, 1.5, 4.0)])
+def test_the_spread_between_engines_is_scaled_to_the_robot(emulator: Emulator, factor: float, low: float, high: float):
+    """All levels differ by `factor` of the stored spread, which no cause explains."""
+    spread, traits = small_spread(relative=1.0), made_up({}, 64, seed=17)
+    signs = np.random.default_rng(2).choice([-1.0, 1.0], len(TRAITS))
+    reference = emulator.reference
+    for place, trait in enumerate(TRAITS):
+        if trait.unit != "1" and not trait.outcome:
+            shift = signs[place] * factor * np.sqrt(spread.variance(reference.between)[place])
+            traits[:, place] = traits[:, place] * np.exp(shift) if trait.log else traits[:, place] + shift
+    diagnosis = diagnose_traits(traits, emulator, seed=1, spread=spread)
+    assert low < diagnosis.explanations.engine_scale < high
+    assert max(finding.differs for finding in findings(diagnosis).values()) < 0.5

@@ -13,18 +13,20 @@ from twinloop.curate.rates import Rate
 from twinloop.dataset import Dataset
 from twinloop.dataset.real_episodes import RealEpisodes
 from twinloop.diagnose.bank import Simulate
-from twinloop.diagnose.causes import hypothesis_of
+from twinloop.diagnose.causes import Cause, hypothesis_of
 from twinloop.diagnose.conditions import condition_tests
 from twinloop.diagnose.costs import COLUMNS, Costs, costs_of
 from twinloop.diagnose.emulator import Emulator
 from twinloop.diagnose.engine_spread import EngineSpread, engine_spread
-from twinloop.diagnose.explanations import Explanations, Observed, explanations_of
+from twinloop.diagnose.explanations import Explanations, Observed
 from twinloop.diagnose.findings import PosteriorSamples, evidence_of, finding_of
 from twinloop.diagnose.hypothesis_set import chunk_of
 from twinloop.diagnose.interval_scale import IntervalScale, interval_scale
 from twinloop.diagnose.predictive import PredictiveCheck, check_explanation
 from twinloop.diagnose.report import COSTLY_POINTS, PROBABLE, GapReport, Unmodelled
+from twinloop.diagnose.rivals import gains_of, reweighted, rivals_of
 from twinloop.diagnose.robot_episodes import last_phases
+from twinloop.diagnose.sampler import explanations_of
 from twinloop.diagnose.summary import ENTRIES, RESOLUTIONS, SUCCESS, TraitSummary, summarise
 from twinloop.randomize.parameter import GAPS, Gap
 from twinloop.run.config import RunConfig
@@ -48,7 +50,7 @@ class Diagnosis:
     Attributes:
         robot: summary of the log.
         traits: (episodes, traits) of the log.
-        engines, freedom: (entries,) variance between engines, and its degrees of freedom.
+        engines, freedom: (entries,) variance between engines at the scale of this robot, and its degrees of freedom.
         check: the simulated check of the best explanation; None before it.
         closing: gap -> points won in the twin when it alone is closed.
     """
@@ -80,48 +82,63 @@ def diagnose_traits(
     """
     spread = spread or engine_spread()
     robot, twin = summarise(traits), emulator.reference
-    engines = spread.variance(np.fmax(robot.between, twin.between))
-    engines = engines + np.square(SMALL * emulator.typical) + np.square(RESOLUTIONS)
+    between = spread.variance(np.fmax(robot.between, twin.between))
+    engines = between + np.square(SMALL * emulator.typical) + np.square(RESOLUTIONS)
     success = Rate(int(traits[:, ENTRIES[SUCCESS].trait].sum()), len(traits))
     observed = Observed(
         difference=robot.values - twin.values,
         variance=robot.variances + twin.variances + engines,
+        engines=between,
         freedom=_freedom(robot, twin, engines, spread.freedom),
         successes=success.successes,
         episodes=success.trials,
     )
     explanations = explanations_of(emulator, observed, seed=seed)
     costs = costs_of(explanations, emulator, success, _twin_rate(emulator), seed=seed)
+    engines = engines + (explanations.engine_scale**2 - 1) * between
     return Diagnosis(emulator, traits, robot, engines, spread.freedom, observed, explanations, costs, None, {})
 
 
 def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, seed: int) -> Diagnosis:
-    """Simulate the best explanation, compare it with the log, and close its costliest gaps one at a time."""
-    emulator, best = diagnosis.emulator, diagnosis.explanations.best
-    parts = [(cause, float(size)) for cause, size in zip(emulator.causes, best, strict=True) if size > 0]
-    cost: dict[Gap, float] = dict(zip(GAPS, diagnosis.costs.mean.tolist(), strict=False))
-    open_: list[Gap] = [gap for gap in GAPS if any(cause.gap == gap for cause, _ in parts)]
-    closed = sorted(open_, key=lambda gap: -cost[gap])[:MAX_CLOSED]
-    hypotheses = [hypothesis_of(parts)]
-    hypotheses += [hypothesis_of([part for part in parts if part[0].gap != gap]) for gap in closed]
+    """Simulate the rivals, compare the best of them with the log, and close its costliest gaps one at a time."""
+    emulator, before = diagnosis.emulator, diagnosis.explanations
+    rivals = rivals_of(before, diagnosis.costs)
+    hypotheses = [hypothesis_of(_parts(emulator, before.sizes[rival.place])) for rival in rivals]
     ((_, cells),) = simulate([chunk_of(*hypotheses)])
-    explained, *others = cells
+    gains = gains_of(rivals, cells, before, emulator, diagnosis.observed)
+    explanations = reweighted(before, rivals, gains, seed=seed)
+    winner = int(
+        np.argmax([before.log_posterior[rival.place] + gain for rival, gain in zip(rivals, gains, strict=True)])
+    )
+    best, explained = before.sizes[rivals[winner].place], cells[winner]
     check = check_explanation(
-        diagnosis.traits, explained.traits, diagnosis.explanations, emulator, diagnosis.engines,
+        diagnosis.traits, explained.traits, best, explanations, emulator, diagnosis.engines,
         freedom=diagnosis.freedom, seed=seed,
     )  # fmt: skip
     _, share = emulator.at(best)
     reproduced = _reproduced(emulator.usual_success * (1 - share), emulator.usual_success - explained.success)
-    costs = costs_of(
-        diagnosis.explanations,
-        emulator,
-        diagnosis.success,
-        _twin_rate(diagnosis.emulator),
-        seed=seed,
-        reproduced=reproduced,
-    )
-    closing = {gap: 100 * (cell.success - explained.success) for gap, cell in zip(closed, others, strict=True)}
-    return replace(diagnosis, costs=costs, check=check, closing=closing)
+    success, twin = diagnosis.success, _twin_rate(emulator)
+    costs = costs_of(explanations, emulator, success, twin, seed=seed, reproduced=reproduced)
+    checked = replace(diagnosis, explanations=explanations, costs=costs, check=check)
+    return replace(checked, closing=_closing(checked, _parts(emulator, best), explained.success, simulate))
+
+
+def _closing(
+    diagnosis: Diagnosis, parts: Sequence[tuple[Cause, float]], success: float, simulate: Simulate
+) -> dict[Gap, float]:
+    """Gap -> points won when it is closed in the explanation that consists of `parts` and has this success."""
+    cost: dict[Gap, float] = dict(zip(GAPS, diagnosis.costs.mean.tolist(), strict=False))
+    open_: list[Gap] = [gap for gap in GAPS if any(cause.gap == gap for cause, _ in parts)]
+    closed = sorted(open_, key=lambda gap: -cost[gap])[:MAX_CLOSED]
+    if not closed:
+        return {}
+    without = [hypothesis_of([part for part in parts if part[0].gap != gap]) for gap in closed]
+    ((_, cells),) = simulate([chunk_of(*without)])
+    return {gap: 100 * (cell.success - success) for gap, cell in zip(closed, cells, strict=True)}
+
+
+def _parts(emulator: Emulator, sizes: np.ndarray) -> list[tuple[Cause, float]]:
+    return [(cause, float(size)) for cause, size in zip(emulator.causes, sizes, strict=True) if size > 0]
 
 
 def _freedom(robot: TraitSummary, twin: TraitSummary, engines: np.ndarray, of_engines: float) -> np.ndarray:

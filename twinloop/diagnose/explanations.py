@@ -7,51 +7,23 @@ the robot's summary and the twin's is
 
 - ε has a Student's t distribution for each entry. Its variance is the sampling variance of both summaries, the spread
   between physics engines (`engine_spread.py`), and the measured error of the emulator.
+- The spread between engines has a scale that is sampled too. A robot that the twin models well differs less than the
+  measured engines do, a robot that it models badly differs more, and most entries of the log show which it is.
 - Something unmodelled changes an unknown part of the entries by an unknown amount, as large as those of modelled
   causes, and may cost any share of success.
 - The number of successes has a beta-binomial distribution around the predicted success rate. Causes may cost more than
   in the twin. This is likelier for larger sizes, and near a size at which the policy fails in the twin.
-
-Each gap is open with the same prior probability; several rows of an open gap may be wrong. Samples are drawn by Gibbs
-sampling over causes, with moves that replace one cause by another, and moves that draw two causes together: delays of
-actions and of observations change the same traits, so that only their sum is known, and single draws would stay at one
-of the two.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.diagnose.emulator import Emulator, addends, sum_of
-from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, OUTCOMES, SUCCESS
-from twinloop.randomize.parameter import GAPS
+from twinloop.diagnose.emulator import Emulator
+from twinloop.diagnose.summary import SUCCESS
 
-OPEN = 0.2
-"""Prior probability that a gap is open."""
-ROWS_WRONG = 2.0
-"""Expected number of causes that hold if a gap is open."""
-UNMODELLED = 0.3
-"""Prior probability that something unmodelled is present."""
-AFFECTED = (0.0, 0.1, 0.3)
-"""Shares of the entries that something unmodelled may change."""
-LOSSES = (0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
-"""Shares of success that something unmodelled may cost."""
-EFFECTS = np.array([(share, loss) for share in AFFECTED for loss in LOSSES if share or loss])
-"""(effects, 2) share of changed entries and cost of the unmodelled effects that are considered."""
 STRESS = 0.1
 """How much a cause of size 1 can cost on a robot although it costs nothing in the twin (see `stress_of`)."""
-VISIBLE = 5.0
-"""A cause that costs success must change other traits by this many standard deviations together. Otherwise the log has
-no evidence for it, and it cannot be told from something unmodelled."""
-COSTLY_SHARE = 0.98
-CHAINS, WARM_UP, SWEEPS = 10, 50, 70
-PAIRS = 6  # pairs of causes that are drawn together in each sweep
-SCANNED = 15  # sweeps over all causes, after which improbable causes are drawn less often
-IMPROBABLE, SELDOM = 0.003, 0.15
-"""A cause with a probability below the first value is drawn in this share of the later sweeps."""
-FORGOTTEN = 0.7  # weight of a cause's earlier probability when it is drawn again
-BEHIND = 8.0
-"""Log-probability below the best chain from which a chain is restarted during warm-up."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +33,14 @@ class Observed:
     Attributes:
         difference: (entries,) summary of the robot minus that of the twin; NaN if unknown.
         variance: (entries,) of the difference if the twin is right.
+        engines: (entries,) part of `variance` that is the spread between engines.
         freedom: (entries,) degrees of freedom of `variance`.
         successes, episodes: of the robot.
     """
 
     difference: np.ndarray
     variance: np.ndarray
+    engines: np.ndarray
     freedom: np.ndarray
     successes: int
     episodes: int
@@ -89,6 +63,8 @@ class Explanations:
         loss: (samples,) share of success that something unmodelled costs.
         extra: (samples,) whether the causes cost more than in the twin.
         log_posterior: (samples,) up to a constant.
+        scale: (samples,) scale of the spread between engines.
+        affected: (samples,) share of the entries that something unmodelled changes.
     """
 
     sizes: np.ndarray
@@ -96,11 +72,18 @@ class Explanations:
     loss: np.ndarray
     extra: np.ndarray
     log_posterior: np.ndarray
+    scale: np.ndarray
+    affected: np.ndarray
 
     @property
     def best(self) -> np.ndarray:
         """(C,) sizes of the most probable sample."""
         return self.sizes[int(np.argmax(self.log_posterior))]
+
+    @property
+    def engine_scale(self) -> float:
+        """The scale of the spread between engines for this robot."""
+        return float(np.exp(np.log(self.scale).mean()))
 
 
 def stress_of(emulator: Emulator) -> np.ndarray:
@@ -112,283 +95,3 @@ def stress_of(emulator: Emulator) -> np.ndarray:
     grid = emulator.sizes.shape[1] - 1
     twice = np.minimum(2 * np.arange(grid + 1), grid)
     return STRESS * np.square(emulator.sizes) - np.log(np.maximum(emulator.success[:, twice], np.exp(-2.0)))
-
-
-def explanations_of(emulator: Emulator, observed: Observed, *, seed: int) -> Explanations:
-    """Draw explanations of what the robot shows."""
-    return _Sampler(emulator, observed, np.random.default_rng(seed)).run()
-
-
-class _Sampler:
-    """Chains with their states.
-
-    Attributes:
-        index: (chains, C) place of the size of each cause in the grid.
-        total, spare: (chains, entries) sum of the changes (`emulator.addends`), and variance that they add.
-        share, stress: (chains,) success as a share of the unchanged twin's, and stress of all causes together.
-        affected, loss, unmodelled: (chains,) the unmodelled effect, if there is one.
-        probability: (C,) highest recent probability in any chain that a cause holds; set while `learns`.
-    """
-
-    def __init__(self, emulator: Emulator, observed: Observed, rng: np.random.Generator):
-        known = observed.known
-        self.emulator, self.observed, self.rng = emulator, observed, rng
-        self.difference, self.variance = observed.difference[known], observed.variance[known]
-        self.freedom = observed.freedom[known]
-        changes, unknown = emulator.changes[:, :, known], emulator.unknown[:, :, known]
-        self.wide = np.square(4 * emulator.typical[known]) + 9 * self.variance
-        self.logarithmic = LOGARITHMIC[known]
-        self.changes = addends(changes, self.logarithmic)
-        self.added = (
-            np.square(emulator.bend * changes) + emulator.error[:, :, known] + np.where(unknown, self.wide, 0.0)
-        )
-        self.success, self.stresses = emulator.success, stress_of(emulator)
-        self.gap_of = np.array([GAPS.index(gap) for gap in emulator.gaps])
-        self.rows = np.maximum(np.bincount(self.gap_of, minlength=len(GAPS)), 1)
-        self.hidden = self._hidden(changes, OUTCOMES[known])
-        self.outcome_at = self._outcomes()
-        effect = np.abs(changes).max(axis=1) / np.sqrt(self.variance)
-        # Causes without any effect on this policy would only repeat the prior.
-        self.seen = np.flatnonzero((effect > 1).any(axis=1) | (emulator.success.min(axis=1) < COSTLY_SHARE))
-        self.pairs, self.pair_chances = self._similar_pairs(changes)
-        count = len(emulator.causes)
-        self.index = np.zeros((CHAINS, count), int)
-        self.probability, self.learns = np.zeros(count), True
-        self.total = np.zeros((CHAINS, len(self.difference)))
-        self.spare = np.zeros_like(self.total)
-        self.share, self.stress = np.ones(CHAINS), np.zeros(CHAINS)
-        self.extra = np.zeros(CHAINS, bool)
-        self.affected = np.zeros(CHAINS)
-        self.loss = np.zeros(CHAINS)
-        self.unmodelled = np.zeros(CHAINS, bool)
-
-    def _hidden(self, changes: np.ndarray, outcomes: np.ndarray) -> np.ndarray:
-        """(C, 1 + grid) 0 or -inf: sizes that are left out, because the log could not show them.
-
-        A size that costs success must change traits other than outcomes. An event that occurs in a share of the
-        episodes must change traits of its own gap: whatever else it changes, another cause can change too.
-        """
-        clear = np.square(changes) / self.variance
-        hidden = (clear[:, :, ~outcomes].sum(axis=2) < VISIBLE**2) & (self.emulator.success < COSTLY_SHARE)
-        about = [ENTRIES[place].about.gap for place in np.flatnonzero(self.observed.known)]
-        for place, cause in enumerate(self.emulator.causes):
-            if cause.side == "share":
-                own = np.array([gap == cause.gap for gap in about])
-                hidden[place] = clear[place][:, own].sum(axis=1) < VISIBLE**2
-        hidden[:, 0] = False
-        return np.where(hidden, -np.inf, 0.0)
-
-    def _similar_pairs(self, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """((n, 2) pairs of causes that change the same traits, and as the log shows, (n,) how often each is drawn)."""
-        clear = changes[self.seen, changes.shape[1] // 3] / np.sqrt(self.variance)
-        clear /= np.maximum(np.linalg.norm(clear, axis=1, keepdims=True), 1e-9)
-        alone = self._fit(self.changes[self.seen], self.added[self.seen], 0.0)
-        gain = np.maximum(alone.max(axis=1) - alone[:, 0], 0.0) + 0.1
-        weights = np.triu(np.abs(clear @ clear.T) ** 4 * np.outer(gain, gain), k=1)
-        first, second = np.nonzero(weights > 1e-9)
-        chances = weights[first, second]
-        return np.column_stack([self.seen[first], self.seen[second]]), chances / max(chances.sum(), 1e-300)
-
-    def _odds(self, others: np.ndarray, gap: np.ndarray | int) -> np.ndarray:
-        """Log-odds that a cause holds at one size of the grid, given how many other causes of its gap hold."""
-        rows = self.rows[gap]
-        chance = np.minimum(ROWS_WRONG / np.maximum(rows, 2 * ROWS_WRONG), 0.5)
-        alone = OPEN * chance * (1 - chance) ** (rows - 1) / (1 - OPEN + OPEN * (1 - chance) ** rows)
-        odds = np.where(others > 0, chance / (1 - chance), alone)
-        return np.log(odds / (self.changes.shape[1] - 1))
-
-    def _outcomes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Shares of the twin's success, and log-likelihoods of the robot's successes: without and with more loss."""
-        from scipy.special import betaln, logsumexp
-
-        def at(share: np.ndarray) -> np.ndarray:
-            mean = np.clip(self.emulator.usual_success * share, 0.01, 0.99)
-            a, b = self.emulator.concentration * mean, self.emulator.concentration * (1 - mean)
-            k, n = self.observed.successes, self.observed.episodes
-            return betaln(k + a, n - k + b) - betaln(a, b)
-
-        shares, losses = np.linspace(0.0, 1.0, 101), np.array(LOSSES[1:])
-        lower = logsumexp(at(shares[:, None] * (1 - losses)), axis=1) - np.log(len(losses))
-        return shares, at(shares), lower
-
-    def run(self) -> Explanations:
-        kept: list[tuple[np.ndarray, ...]] = []
-        for sweep in range(WARM_UP + SWEEPS):
-            for cause in self._scanned(sweep):
-                self._draw_size(int(cause))
-            for chain in range(CHAINS):
-                self._replace_one(chain)
-            for pair in self.rng.choice(len(self.pairs), PAIRS, p=self.pair_chances) if len(self.pairs) else ():
-                self._draw_pair(*map(int, self.pairs[pair]))
-            posterior = self._draw_unmodelled()
-            if sweep in (WARM_UP // 2, WARM_UP - 1):
-                self._restart_behind(posterior)
-            if sweep >= WARM_UP:
-                kept.append((self.index.copy(), self.unmodelled.copy(), self.loss.copy(), self.extra, posterior))
-        index, unmodelled, loss, extra, posterior = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-        return Explanations(self._jittered(index), unmodelled, loss, extra, posterior)
-
-    def _scanned(self, sweep: int) -> np.ndarray:
-        """The causes that are drawn in a sweep, in random order.
-
-        The frequencies are set during warm-up, so the sampler is a Gibbs sampler with a random scan after it.
-        """
-        self.learns = sweep < WARM_UP
-        if sweep < SCANNED or sweep == WARM_UP - 1:
-            return self.rng.permutation(self.seen)
-        often = self.probability[self.seen] > IMPROBABLE
-        return self.rng.permutation(self.seen[often | (self.rng.random(len(self.seen)) < SELDOM)])
-
-    def _restart_behind(self, posterior: np.ndarray) -> None:
-        """Let chains in a much less probable mode continue from the best chain. One move cannot leave every mode."""
-        best = int(np.argmax(posterior))
-        behind = posterior < posterior[best] - BEHIND
-        states = self.index, self.total, self.spare, self.share, self.stress, self.affected, self.loss, self.unmodelled
-        for state in states:
-            state[behind] = state[best]
-
-    def _jittered(self, index: np.ndarray) -> np.ndarray:
-        """Sizes between the points of the grid, so that no interval is narrower than the grid."""
-        sizes = self.emulator.sizes[np.arange(index.shape[1]), index]
-        step = self.emulator.sizes[:, 1]
-        return np.where(index > 0, sizes + step * self.rng.uniform(-0.5, 0.5, sizes.shape), 0.0)
-
-    def _fit(self, total: np.ndarray, spare: np.ndarray, affected: np.ndarray | float) -> np.ndarray:
-        """Log-likelihood of the entries. `total` and `spare` have a last axis of entries that `affected` lacks."""
-        residual = np.square(self.difference - sum_of(total, self.logarithmic))
-        variance = self.variance + spare
-        plain = self._student(residual, variance)
-        if not np.any(affected):
-            return plain.sum(axis=-1)
-        ratio = np.exp(np.minimum(self._student(residual, variance + self.wide) - plain, 600.0))
-        share = np.asarray(affected)[..., None]
-        return (plain + np.log1p(share * (ratio - 1))).sum(axis=-1)
-
-    def _student(self, squares: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        return -0.5 * np.log(variance) - (self.freedom + 1) / 2 * np.log1p(squares / (self.freedom * variance))
-
-    def _outcome(self, share: np.ndarray, stress: np.ndarray, loss: np.ndarray | None) -> np.ndarray:
-        """Log-likelihood of the number of successes.
-
-        Args:
-            share: success as a share of the unchanged twin's.
-            stress: of the causes; they may cost more than in the twin.
-            loss: of something unmodelled; None if there is nothing unmodelled.
-        """
-        shares, plain, lower = self.outcome_at
-        if loss is not None:
-            return np.interp(share * (1 - loss), shares, plain)
-        rest = np.exp(-stress)
-        usual, worse = np.interp(share, shares, plain), np.interp(share, shares, lower)
-        return np.logaddexp(usual - stress, worse + np.log(np.maximum(1 - rest, 1e-12)))
-
-    def _either(self, share: np.ndarray, stress: np.ndarray, chains: np.ndarray | int) -> np.ndarray:
-        """`_outcome` for the unmodelled effect of each chain. The first axis of the arrays is that of `chains`."""
-        unmodelled, loss = self.unmodelled[chains], self.loss[chains]
-        if np.ndim(chains):
-            shape = (-1,) + (1,) * (np.ndim(share) - 1)
-            unmodelled, loss = unmodelled.reshape(shape), loss.reshape(shape)
-        return np.where(unmodelled, self._outcome(share, stress, loss), self._outcome(share, stress, None))
-
-    def _draw_size(self, cause: int) -> None:
-        chains = np.arange(CHAINS)
-        now = self.index[:, cause]
-        total, spare = self.total - self.changes[cause, now], self.spare - self.added[cause, now]
-        share, stress = self.share / self.success[cause, now], self.stress - self.stresses[cause, now]
-        log = self._fit(
-            total[:, None] + self.changes[cause], spare[:, None] + self.added[cause], self.affected[:, None]
-        )
-        log = log + self._either(share[:, None] * self.success[cause], stress[:, None] + self.stresses[cause], chains)
-        others = (self.index[:, self.gap_of == self.gap_of[cause]] > 0).sum(axis=1) - (now > 0)
-        log[:, 1:] += self._odds(others, self.gap_of[cause])[:, None] + self.hidden[cause, 1:]
-        if self.learns:
-            nominal = np.exp(log[:, 0] - np.logaddexp.reduce(log, axis=1))
-            self.probability[cause] = max(FORGOTTEN * self.probability[cause], 1 - float(nominal.min()))
-        new = np.argmax(log + self.rng.gumbel(size=log.shape), axis=1)
-        self.index[chains, cause] = new
-        self.total, self.spare = total + self.changes[cause, new], spare + self.added[cause, new]
-        self.share, self.stress = share * self.success[cause, new], stress + self.stresses[cause, new]
-
-    def _draw_pair(self, one: int, other: int) -> None:
-        """Draw the sizes of two causes together, in all chains."""
-        chains, pair = np.arange(CHAINS), [one, other]
-        now = self.index[:, pair]
-        total, spare = self.total - self.changes[pair, now].sum(axis=1), self.spare - self.added[pair, now].sum(axis=1)
-        share, stress = (
-            self.share / self.success[pair, now].prod(axis=1),
-            self.stress - self.stresses[pair, now].sum(axis=1),
-        )
-        changes, added = (values[one][:, None] + values[other] for values in (self.changes, self.added))
-        stresses = self.stresses[one][:, None] + self.stresses[other]
-        log = self._fit(total[:, None, None] + changes, spare[:, None, None] + added, self.affected[:, None, None])
-        shares = self.success[one][:, None] * self.success[other]
-        log = log + self._either(share[:, None, None] * shares, stress[:, None, None] + stresses, chains)
-        counts = [(self.index[:, self.gap_of == self.gap_of[cause]] > 0).sum(axis=1) for cause in pair]
-        same = self.gap_of[one] == self.gap_of[other]
-        held = (now > 0).astype(int)
-        others = (
-            counts[0] - held[:, 0] - (held[:, 1] if same else 0),
-            counts[1] - held[:, 1] - (held[:, 0] if same else 0),
-        )
-        odds = [self._odds(count, self.gap_of[cause]) for count, cause in zip(others, pair, strict=True)]
-        second = self._odds(others[1] + 1, self.gap_of[other]) if same else odds[1]
-        log[:, 1:, :1] += odds[0][:, None, None]
-        log[:, :1, 1:] += odds[1][:, None, None]
-        log[:, 1:, 1:] += (odds[0] + second)[:, None, None]
-        log += self.hidden[one][:, None] + self.hidden[other]
-        flat = log.reshape(CHAINS, -1)
-        new = np.stack(
-            np.unravel_index(np.argmax(flat + self.rng.gumbel(size=flat.shape), axis=1), log.shape[1:]), axis=1
-        )
-        self.index[:, pair] = new
-        self.total = total + self.changes[pair, new].sum(axis=1)
-        self.spare = spare + self.added[pair, new].sum(axis=1)
-        self.share, self.stress = (
-            share * self.success[pair, new].prod(axis=1),
-            stress + self.stresses[pair, new].sum(axis=1),
-        )
-
-    def _replace_one(self, chain: int) -> None:
-        """Replace one of the causes of a chain by any other cause that does not hold."""
-        active = np.flatnonzero(self.index[chain])
-        if not len(active):
-            return
-        old = int(self.rng.choice(active))
-        place = self.index[chain, old]
-        total, spare = self.total[chain] - self.changes[old, place], self.spare[chain] - self.added[old, place]
-        share = self.share[chain] / self.success[old, place]
-        stress = self.stress[chain] - self.stresses[old, place]
-        free = self.seen[(self.index[chain, self.seen] == 0) | (self.seen == old)]
-        log = self._fit(total + self.changes[free, 1:], spare + self.added[free, 1:], self.affected[chain])
-        log = log + self._either(share * self.success[free, 1:], stress + self.stresses[free, 1:], chain)
-        rest = active[active != old]
-        others = np.bincount(self.gap_of[rest], minlength=len(GAPS))[self.gap_of[free]]
-        log = log + self._odds(others, self.gap_of[free])[:, None] + self.hidden[free, 1:]
-        cause, size = np.unravel_index(int(np.argmax(log + self.rng.gumbel(size=log.shape))), log.shape)
-        new, place = int(free[cause]), int(size) + 1
-        self.index[chain, old] = 0
-        self.index[chain, new] = place
-        self.total[chain], self.spare[chain] = total + self.changes[new, place], spare + self.added[new, place]
-        self.share[chain], self.stress[chain] = share * self.success[new, place], stress + self.stresses[new, place]
-
-    def _draw_unmodelled(self) -> np.ndarray:
-        """Draw whether something unmodelled is present and what it costs; return the log-posterior of all chains."""
-        fits = {share: self._fit(self.total, self.spare, share) for share in AFFECTED}
-        log = np.empty((CHAINS, 1 + len(EFFECTS)))
-        log[:, 0] = fits[0.0] + self._outcome(self.share, self.stress, None) + np.log1p(-UNMODELLED)
-        log[:, 1:] = np.stack([fits[share] for share in EFFECTS[:, 0]], axis=1) + np.log(UNMODELLED / len(EFFECTS))
-        log[:, 1:] += self._outcome(self.share[:, None], self.stress[:, None], EFFECTS[:, 1])
-        new = np.argmax(log + self.rng.gumbel(size=log.shape), axis=1)
-        self.unmodelled = new > 0
-        drawn = EFFECTS[np.maximum(new - 1, 0)] * self.unmodelled[:, None]
-        self.affected, self.loss = drawn[:, 0], drawn[:, 1]
-        shares, plain, _ = self.outcome_at
-        usual = np.interp(self.share, shares, plain) - self.stress - self._outcome(self.share, self.stress, None)
-        self.extra = ~self.unmodelled & (self.rng.random(CHAINS) > np.exp(np.minimum(usual, 0.0)))
-        return log[np.arange(CHAINS), new] + self._log_prior()
-
-    def _log_prior(self) -> np.ndarray:
-        """(chains,) log-prior of the causes that hold."""
-        counts = np.stack([(self.index[:, self.gap_of == gap] > 0).sum(axis=1) for gap in range(len(GAPS))], axis=1)
-        first, further = (self._odds(np.full(len(GAPS), others), np.arange(len(GAPS))) for others in (0, 1))
-        return (np.minimum(counts, 1) * first + np.maximum(counts - 1, 0) * further).sum(axis=1)
