@@ -32,14 +32,12 @@ def tables(results: Mapping[str, Any]) -> dict[str, str]:
 
 def interval_tables(results: Mapping[str, Any]) -> dict[str, str]:
     """Placeholder -> text, for the calibration of intervals."""
-    held = {name: share for name, share in results.items() if name.startswith("within")}
-    held |= {f"– {engine} alone": share for engine, share in results["by engine"].items()}
-    order = sorted(held, key=lambda name: (name.startswith("within the widened"), name.startswith("–")))
+    shares = {name: share for name, share in results.items() if isinstance(share, dict) and "hits" in share}
     factors = ", ".join(f"{gap} {factor:g}" for gap, factor in results["factors"].items())
     return {
-        "INTERVALS_TALLY": "\n".join(_tally({name: held[name] for name in order})),
+        "INTERVALS_TALLY": "\n".join(_tally(shares)),
         "INTERVALS_RANKS": "\n".join(_ranks(results["rank of the truth, in fifths"])),
-        "intervals.cells": str(results["cells"]),
+        "intervals.robots": str(results["robots"]),
         "intervals.rows": str(results["rows"]),
         "intervals.factors": factors,
     }
@@ -50,7 +48,7 @@ def _ranks(counts: list[int]) -> Iterator[str]:
     yield "| fifth of the samples, from the lowest | rows | |"
     yield "|---|---|---|"
     for number, count in enumerate(counts, start=1):
-        yield f"| {number} | {count} | {'█' * count} |"
+        yield f"| {number} | {count} | {'█' * round(40 * count / max(sum(counts), 1))} |"
 
 
 def _tally(tally: Mapping[str, Any]) -> Iterator[str]:
