@@ -65,6 +65,13 @@ def test_a_report_without_costly_gaps_names_open_ones(report: GapReport):
     assert closed.verdict().endswith("These episodes show no open gap.")
 
 
+def test_the_verdict_says_that_a_twin_models_the_robot_badly(report: GapReport):
+    assert "calibrate" not in replace(report, engine_scale=1.2).verdict()
+    poor = replace(report, engine_scale=2.3)
+    assert "differs from the twin 2.3 times as much as other engines do" in poor.verdict()
+    assert "`twinloop calibrate`" in poor.verdict()
+
+
 def test_the_verdict_says_what_is_not_explained(report: GapReport):
     left = replace(report, unmodelled=replace(report.unmodelled, points=21.0, interval=(8.0, 30.0)))
     assert left.verdict().endswith("21 points are not explained.")

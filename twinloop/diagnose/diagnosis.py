@@ -220,6 +220,7 @@ def gap_report(
         ),
         failures={str(name): int((real.failure == name).sum()) for name in sorted(set(real.failure) - {""})},
         predicted=None if diagnosis.check is None else diagnosis.check.success,
+        engine_scale=diagnosis.explanations.engine_scale,
     )
 
 

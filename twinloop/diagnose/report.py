@@ -18,6 +18,8 @@ COSTLY_POINTS = 2.0
 """A gap that costs fewer points of success is harmless."""
 UNEXPLAINED_POINTS = 5.0
 """Points without an explanation from which the verdict mentions them."""
+POOR_TWIN = 1.5
+"""Engine scale from which the report says that the twin models the robot badly."""
 
 Interval = tuple[float, float]
 
@@ -149,6 +151,8 @@ class GapReport:
         lost: points between the twin's success and the robot's.
         predicted: success in the twin with the open gaps simulated; None if that was not simulated.
         looks: tests of success against the conditions of episodes.
+        engine_scale: how much the robot differs from the twin in traits that no gap explains, as a multiple of how much
+            other physics engines differ.
     """
 
     subject: Mapping[str, Any]
@@ -163,6 +167,7 @@ class GapReport:
     phases: tuple[Mapping[str, Any], ...]
     failures: Mapping[str, int]
     predicted: float | None = None
+    engine_scale: float = 1.0
 
     def __post_init__(self) -> None:
         # Text, page, JSON and plan all list findings in this order.
@@ -202,6 +207,11 @@ class GapReport:
             sentences.append(f"{self.unmodelled.points:.0f} points are not explained.")
         if len(sentences) == 1:
             sentences.append("These episodes show no open gap.")
+        if self.engine_scale >= POOR_TWIN:
+            sentences.append(
+                f"Apart from the gaps, the robot differs from the twin {self.engine_scale:.1f} times as much as other "
+                "engines do, so smaller gaps cannot be seen. Fit the twin first (`twinloop calibrate`)."
+            )
         return " ".join(sentences)
 
     def to_json(self) -> dict[str, Any]:
