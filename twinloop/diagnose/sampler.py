@@ -151,10 +151,11 @@ class _Sampler:
     def run(self) -> Explanations:
         kept: list[tuple[np.ndarray, ...]] = []
         for sweep in range(WARM_UP + SWEEPS):
-            for cause in self._scanned(sweep):
+            scanned = self._scanned(sweep)
+            for cause in scanned:
                 self._draw_size(int(cause))
             for chain in range(CHAINS):
-                self._replace_one(chain)
+                self._replace_one(chain, scanned)
             for pair in self.rng.choice(len(self.pairs), PAIRS, p=self.pair_chances) if len(self.pairs) else ():
                 self._draw_pair(*map(int, self.pairs[pair]))
             self._draw_scale()
@@ -289,17 +290,18 @@ class _Sampler:
             stress + self.stresses[pair, new].sum(axis=1),
         )
 
-    def _replace_one(self, chain: int) -> None:
-        """Replace one of the causes of a chain by any other cause that does not hold."""
+    def _replace_one(self, chain: int, scanned: np.ndarray) -> None:
+        """Replace one of the causes of a chain by another scanned cause that does not hold."""
         active = np.flatnonzero(self.index[chain])
-        if not len(active):
+        replaceable = np.intersect1d(active, scanned)
+        if not len(replaceable):
             return
-        old = int(self.rng.choice(active))
+        old = int(self.rng.choice(replaceable))
         place = self.index[chain, old]
         total, spare = self.total[chain] - self.changes[old, place], self.spare[chain] - self.added[old, place]
         share = self.share[chain] / self.success[old, place]
         stress = self.stress[chain] - self.stresses[old, place]
-        free = self.seen[(self.index[chain, self.seen] == 0) | (self.seen == old)]
+        free = scanned[(self.index[chain, scanned] == 0) | (scanned == old)]
         noise = self.noise[chain] + spare
         log = self._fit(total + self.changes[free, 1:], noise + self.added[free, 1:], self.affected[chain])
         log = log + self._either(share * self.success[free, 1:], stress + self.stresses[free, 1:], chain)
