@@ -47,6 +47,13 @@ def test_a_gap_with_few_rows_takes_part_of_its_scale_from_the_others():
     assert scale.factors["human"] < scale.factors["latency"]
 
 
+def test_rows_of_a_gap_with_small_errors_do_not_widen_its_intervals():
+    others = [0.1] * 30 + [1.5] * 4 + [4.0]
+    without = scale_of(measured({"latency": others})).factors["visual"]
+    few = scale_of(measured({"latency": others, "visual": [0.1, 0.2]})).factors["visual"]
+    assert few <= without
+
+
 def test_intervals_stay_within_bounds_and_no_scale_changes_nothing():
     scale = scale_of(measured({"contact": [9.0] * 20}))
     assert scale.widened("contact", 0.1, (0.05, 0.9), (0.0, 1.0)) == (0.0, 1.0)

@@ -69,12 +69,17 @@ def scale_of(rows: list[dict[str, Any]]) -> IntervalScale:
 
 
 def _factor(errors: np.ndarray, own: np.ndarray) -> float:
-    """The weighted quantile of the errors, as in conformal prediction: the row to come may have the largest error."""
+    """The weighted quantile of the errors, as in conformal prediction: the row to come may have the largest error.
+
+    It has the weight of one row among the effective number of rows, so that a few rows of a gap with small errors do
+    not make its interval wider.
+    """
     if not len(errors):
         return 1.0
     weights = own + PRIOR_ROWS / len(errors)
     order = np.argsort(errors)
-    reached = np.cumsum(weights[order]) / (weights.sum() + weights.max())
+    effective = np.square(weights.sum()) / np.square(weights).sum()
+    reached = np.cumsum(weights[order]) / (weights.sum() * (1 + 1 / effective))
     place = min(int(np.searchsorted(reached, COVERED)), len(errors) - 1)
     return max(float(errors[order][place]), 1.0)
 
