@@ -1,21 +1,24 @@
 """Train policies that see, and measure them in the twin over full visual randomization.
 
-    python benchmarks/seeing.py [--json] [--task NAME] [--part PART,...] [--quick] [--out DIR]
+    python benchmarks/seeing.py [--json] [--task NAME] [--part PART,...] [--quick] [--out DIR] [--minutes M]
 
 The policy reads one fixed camera, the wrist camera and joint positions; it does not read the pose of any object. All
 visual parameters vary over their sensible ranges, and so do poses, mass and friction of the object. In half of the
-demonstrations somebody moves the object while the arm approaches, so that the data shows corrections.
+demonstrations somebody moves the object while the arm approaches, the expert's commands are noisy, and sometimes its
+fingers slip, so that the data shows corrections.
 
 Parts, in this order; each result is kept in DIR, so a stopped run continues:
 
 1. data: demonstrations with both cameras at 5 Hz and labels, by `twinloop generate`.
-2. train: `act` with the keypoint backbone, two processes with one thread each, by `torchrun`.
-3. figure: success in episodes of a run seed that neither training nor the search for settings used.
-4. blind: `mlp` from joint positions alone, on the same data and episodes. It shows how much luck explains.
-5. poses: error of the predicted positions of landmarks in held-out episodes of the data.
-6. work: as figure, on the seed that settings were chosen with; for work on the policy.
+2. train: `act` with the keypoint backbone: images, labels and actions together.
+3. head: the rest of the policy further, with a frozen backbone whose features are computed once.
+4. figure: success in episodes of a run seed that neither training nor the search for settings used.
+5. blind: `mlp` from joint positions alone, on the same data and episodes. It shows how much luck explains.
+6. poses: error of the predicted positions of landmarks in held-out episodes of the data.
+7. work: as figure, on the seed that settings were chosen with; for work on the policy.
 
-CPU seconds are those of all processes of a part. On a busy machine they are the fair measure; the wall time is not.
+CPU seconds are those of all processes of a part, in all sessions that it took. On a busy machine they are the fair
+measure; the wall time is not.
 """
 
 import argparse
@@ -34,19 +37,18 @@ import torch
 from twinloop.dataset import Dataset
 from twinloop.errors import TwinloopError
 from twinloop.learn.checkpoint import load
-from twinloop.learn.free_labels import POSE
 from twinloop.learn.policies._vision import KeypointTokens
 from twinloop.learn.policy import tensors_of
 from twinloop.learn.training_job import TrainingJobConfig, prepare
 from twinloop.randomize.table import TABLE
 
-PARTS = ("data", "train", "figure", "blind", "poses", "work")
-DATA = {"pick_and_place": ((11, 300), (12, 300)), "sort_by_colour": ((21, 400),)}
+PARTS = ("data", "train", "head", "figure", "blind", "poses", "work")
+DATA = {"pick_and_place": ((41, 600),), "sort_by_colour": ((51, 600),)}
 """Task -> run seeds and episodes of its demonstrations."""
 
-STEPS = 1800
+STEPS, HEAD_STEPS, HEAD_BATCH = 2400, 3000, 128
 BATCH, SIZE_PX, RATE_HZ = 64, 96, 5
-FIGURE_SEED, WORK_SEED = 9001, 500
+FIGURE_SEED, WORK_SEED = 9100, 500
 REPORTED = ("steps", "loss", "held_out_loss", "waiting_share", "wall_s", "cpu_s", "resumed_from")
 INPUTS = "observation.state,observation.images.front,observation.images.wrist"
 SETTINGS = ("executed=5", "horizon=16", "shift_px=2", "image_size=64")
@@ -58,6 +60,7 @@ LAYOUT = {
     "object_mass_kg": [0.05, 0.4], "friction_coefficient": [0.2, 1.1], "object_position_noise_cm": [-4, 4],
     "object_yaw_deg": [-45, 45], "target_position_noise_cm": [-3, 3],
 }  # fmt: skip
+EXPERT = {"action_noise_rad": 0.012, "slips": 0.2}
 MOVED = {"object_shift_probability": 0.5, "object_shift_cm": [-4, 4], "object_shift_at_s": [0.1, 1.0]}
 
 
@@ -74,30 +77,62 @@ def config(task: str, *, moved: bool) -> str:
         "scene": {"robot": "franka_panda", "task": task},
         "cameras": {name: camera | common for name, camera in CAMERAS.items()},
         "randomization": {"visual": visual, "physics": layout, **({"human": MOVED} if moved else {})},
+        **({"expert": EXPERT} if moved else {}),
     }
     return json.dumps(content, indent=1)  # JSON is YAML
 
 
-def twinloop(*words: object, processes: int = 1) -> dict[str, Any]:
-    """Run a command and return its JSON, with the seconds and CPU seconds that it took."""
-    several = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), "-m"]
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, "-m", *(several if processes > 1 else []), "twinloop", *map(str, words), "--json"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    result = json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
-    return result | {"wall_s": round(time.perf_counter() - began, 1), "cpu_s": round(used, 1)}
+class OutOfTime(Exception):
+    """A part has not ended within --minutes. Running the same command again continues it."""
+
+
+class Commands:
+    """Runs commands of twinloop, and adds up the CPU seconds of each part over all sessions.
+
+    Args:
+        minutes: time after which a command is stopped.
+        processes: number of processes of each command.
+    """
+
+    def __init__(self, folder: Path, *, minutes: float, processes: int):
+        self._folder, self._until, self.processes = folder, time.perf_counter() + 60 * minutes, processes
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def run(self, part: str, *words: object, processes: int = 1) -> dict[str, Any]:
+        """Run a command and return its JSON, with the seconds and CPU seconds that it took."""
+        several = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), "-m"]
+        command = [sys.executable, "-m", *(several if processes > 1 else []), "twinloop", *map(str, words), "--json"]
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        output, stopped = "", False
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        ) as running:
+            try:
+                output, _ = running.communicate(timeout=max(1.0, self._until - began))
+            except subprocess.TimeoutExpired:
+                running.terminate()
+                stopped = True
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        sessions = self._folder / f"{part}.jsonl"
+        with sessions.open("a") as file:
+            file.write(json.dumps({"wall_s": round(time.perf_counter() - began, 1), "cpu_s": round(used, 1)}) + "\n")
+        if stopped:
+            raise OutOfTime(f"{part}: stopped after --minutes; run the same command again to continue")
+        if running.returncode:
+            raise SystemExit(f"{part}: {' '.join(command)} failed")
+        spent = [json.loads(line) for line in sessions.read_text().splitlines()]
+        total = {key: round(sum(session[key] for session in spent), 1) for key in ("wall_s", "cpu_s")}
+        return json.loads([line for line in output.splitlines() if line.startswith("{")][-1]) | total
 
 
 class Study:
     """The parts of one task. Results are in `folder/results`."""
 
-    def __init__(self, task: str, folder: Path, *, trials: int, quick: bool):
-        self.task, self.folder = task, folder
+    def __init__(self, task: str, folder: Path, commands: Commands, *, trials: int, quick: bool):
+        self.task, self.folder, self.commands = task, folder, commands
         self.data = [(seed, 4 if quick else episodes) for seed, episodes in DATA[task]]
-        self.steps = 4 if quick else STEPS
+        self.steps, self.head_steps = (4, 4) if quick else (STEPS, HEAD_STEPS)
         self.trials = 4 if quick else trials
         for name in ("results", "configs"):
             (folder / name).mkdir(parents=True, exist_ok=True)
@@ -109,7 +144,10 @@ class Study:
         kept = self.folder / "results" / f"{part}.json"
         if kept.exists():
             return json.loads(kept.read_text())
-        makers = {"data": self.generate, "train": self.train, "blind": self.blind, "poses": self.poses}
+        makers = {
+            "data": self.generate, "train": self.train, "head": self.train_head, "blind": self.blind,
+            "poses": self.poses,
+        }  # fmt: skip
         result = makers.get(part, lambda: self.judge(part))()
         kept.write_text(json.dumps(result) + "\n")
         print(f"{self.task}: {part}: {json.dumps(result)}", file=sys.stderr, flush=True)
@@ -119,25 +157,34 @@ class Study:
         return [self.folder / "data" / f"{self.task}-{seed}" for seed, _ in self.data]
 
     def generate(self) -> dict[str, Any]:
-        cpu_s = 0.0
+        cpu_s = 0.0  # 0: the data was there before
         for path, (seed, episodes) in zip(self.datasets(), self.data, strict=True):
             if not _complete(path, episodes):
-                words = (self.demonstrated, "--episodes", episodes, "--seed", seed, "--out", path)
-                cpu_s += twinloop("generate", *words)["cpu_s"]
+                words = [self.demonstrated, "--episodes", episodes, "--seed", seed, "--out", path]
+                words += ["--workers", self.commands.processes]
+                cpu_s += self.commands.run(f"data-{seed}", "generate", *words)["cpu_s"]
         opened = [Dataset.open(path) for path in self.datasets()]
         return {
             "episodes": sum(dataset.header.episodes for dataset in opened),
             "frames": sum(dataset.frame_count for dataset in opened),
-            "cpu_s": round(cpu_s, 1) or None,  # None: the data was there before
+            "cpu_s": round(cpu_s, 1),
         }
 
     def train(self) -> dict[str, Any]:
         inputs = INPUTS if self.task == "pick_and_place" else f"{INPUTS},observation.instruction"
         settings = [word for setting in SETTINGS for word in ("--set", setting)]
-        trained = twinloop(
-            "train", *self.datasets(), "--policy", "act", "--inputs", inputs, "--steps", self.steps, "--batch", BATCH,
-            "--precision", "bf16", "--threads", 1, *settings, "--out", self.folder / "policies" / "seeing",
-            processes=2,
+        trained = self.commands.run(
+            "train", "train", *self.datasets(), "--policy", "act", "--inputs", inputs, "--steps", self.steps,
+            "--batch", BATCH, "--precision", "bf16", "--threads", 1, *settings,
+            "--out", self.folder / "policies" / "images", processes=self.commands.processes,
+        )  # fmt: skip
+        return {key: trained[key] for key in REPORTED}
+
+    def train_head(self) -> dict[str, Any]:
+        trained = self.commands.run(
+            "head", "finetune", self.folder / "policies" / "images", "--data", *self.datasets(),
+            "--freeze", "sight.encoder", "--steps", self.head_steps, "--batch", HEAD_BATCH, "--learning-rate", 1e-3,
+            "--threads", 1, "--out", self.folder / "policies" / "seeing",
         )  # fmt: skip
         return {key: trained[key] for key in REPORTED}
 
@@ -145,7 +192,7 @@ class Study:
         out = self.folder / "policies" / "blind"
         inputs = "observation.state" if self.task == "pick_and_place" else "observation.state,observation.instruction"
         words = ("--inputs", inputs, "--steps", min(600, self.steps), "--threads", 1, "--set", "executed=5")
-        twinloop("train", *self.datasets(), *words, "--out", out)
+        self.commands.run("blind-train", "train", *self.datasets(), *words, "--out", out)
         return self.judge("blind", FIGURE_SEED, "blind")
 
     def poses(self) -> dict[str, Any]:
@@ -161,10 +208,8 @@ class Study:
             for batch in job.held_out.sweep(128, checkpoint.policy.horizon, most=600, seed=0):
                 tensors = tensors_of(batch)
                 assert tensors.labels is not None
-                seen = sight.encoder(tensors.inputs, sight.vectors(tensors.inputs, tensors.real)).poses
-                mean, std = (sight.encoder.get_buffer(name) for name in ("pose_mean", "pose_std"))
-                positions = (seen * std + mean).unflatten(1, (-1, len(POSE)))
-                away.append((positions - tensors.labels.poses)[..., :2].norm(dim=2).numpy())
+                located = sight.encoder(tensors.inputs, sight.vectors(tensors.inputs, tensors.real)).located
+                away.append((located.poses - tensors.labels.poses)[..., :2].norm(dim=2).numpy())
         quantiles = 100 * np.quantile(np.concatenate(away), (0.5, 0.9), axis=0)
         names = settings["landmarks"].split(",")
         return {
@@ -173,9 +218,10 @@ class Study:
 
     def judge(self, part: str, seed: int | None = None, policy: str = "seeing") -> dict[str, Any]:
         seed = seed if seed is not None else WORK_SEED if part == "work" else FIGURE_SEED
-        judged = twinloop(
-            "evaluate", self.folder / "policies" / policy, self.judged, "--episodes", self.trials, "--seed", seed,
-            "--clips", 0, "--out", self.folder / "evaluations" / part,
+        judged = self.commands.run(
+            f"judge-{part}", "evaluate", self.folder / "policies" / policy, self.judged, "--episodes", self.trials,
+            "--seed", seed, "--workers", self.commands.processes, "--clips", 0,
+            "--out", self.folder / "evaluations" / part,
         )  # fmt: skip
         success = judged["success"]
         return {
@@ -198,15 +244,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--task", default="pick_and_place", help=f"tasks with commas: {', '.join(DATA)}")
-    parser.add_argument("--part", default=",".join(PARTS[:5]), help=f"parts with commas: {', '.join(PARTS)}")
+    parser.add_argument("--part", default=",".join(PARTS[:6]), help=f"parts with commas: {', '.join(PARTS)}")
     parser.add_argument("--trials", type=int, default=200, help="episodes of each evaluation")
     parser.add_argument("--quick", action="store_true", help="a few episodes and steps, to test the script")
     parser.add_argument("--out", type=Path, default=Path("out/seeing"))
+    parser.add_argument("--minutes", type=float, default=600, help="stop after this time; run again to continue")
+    parser.add_argument("--processes", type=int, default=2, help="processes of each command")
     args = parser.parse_args()
     results: dict[str, Any] = {"cores": os.cpu_count()}
     for task in args.task.split(","):
-        study = Study(task, args.out / task, trials=args.trials, quick=args.quick)
-        results[task] = {part: study.run(part) for part in args.part.split(",")}
+        commands = Commands(args.out / task / "sessions", minutes=args.minutes, processes=args.processes)
+        study = Study(task, args.out / task, commands, trials=args.trials, quick=args.quick)
+        try:
+            results[task] = {part: study.run(part) for part in args.part.split(",")}
+        except OutOfTime as error:
+            raise SystemExit(str(error)) from None
     if args.json:
         print(json.dumps(results))
 

@@ -80,7 +80,7 @@ def test_labels_improve_localisation_in_held_out_episodes(spots: Demonstrations,
     sight, encoder = sight_of(policy.eval()), sight_of(policy).encoder
     with optimisation.averaged(), torch.inference_mode():
         seen = encoder(tensors.inputs, sight.vectors(tensors.inputs, tensors.real))
-        away = encoder.pose_errors(seen.poses, tensors.labels.poses)["spot"]
+        away = encoder.pose_errors(seen.located, tensors.labels.poses)["spot"]
     # The spots are spread over 1.6 m in both directions; guessing their mean is 0.6 m off.
     assert away < 0.15
 

@@ -18,6 +18,7 @@ from twinloop.durable import FileDigest, digest_file, replace_file, storage_erro
 from twinloop.errors import CheckpointError, nearest
 from twinloop.learn.card import CARD, Card, read_card
 from twinloop.learn.policies import POLICIES
+from twinloop.learn.policies._vision import names_in
 from twinloop.learn.policy import Policy
 from twinloop.learn.scales import blank_scales
 from twinloop.learn.tensors import read_tensors, to_bytes
@@ -107,8 +108,8 @@ def build(where: Path, card: Card) -> Policy:
         raise CheckpointError(f"{where}: space: {shapes:.200} was given; the maximum is {MAX_ELEMENTS:,} elements")
     try:
         settings = _current(kind, card.settings)
-        marked = [name for name in str(settings.get("landmarks", "")).split(",") if name]
-        scales = blank_scales(card.space, int(settings["horizon"]), len(marked))
+        marked, joints = (len(names_in(str(settings.get(name, "")))) for name in ("landmarks", "tool_joints"))
+        scales = blank_scales(card.space, int(settings["horizon"]), marked, joints)
         return kind(card.space, scales, **settings)
     except (TypeError, KeyError, ValueError, RuntimeError, AttributeError) as error:
         raise CheckpointError(f"{where}: settings: invalid for policy {card.policy}: {error}") from None

@@ -1,13 +1,16 @@
 """Scales: means and standard deviations of the inputs and actions of demonstrations, for normalisation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from twinloop.learn.demonstrations import Demonstrations
 from twinloop.learn.free_labels import POSE
 from twinloop.learn.space import Space
+
+CHAIN_ROW = 17
+"""Numbers of one joint, see `KinematicChain.constants`."""
 
 MIN_STD = 1e-3
 """In any unit: a value with a smaller standard deviation is not scaled, because that would amplify noise."""
@@ -26,12 +29,14 @@ class Scales:
         action: (mean, std) of the learned actions, each (horizon, a). They depend on the place in the chunk, because
             a step to the next control period is small and one to half a second later is large.
         landmarks: (mean, std) of the poses of the landmarks, each (landmarks * 5,); empty without free labels.
+        chain: (joints + 1, 17) kinematic chain of the arm (`tool_chain.py`); empty if it is not used.
     """
 
     inputs: dict[str, tuple[list, list]]
     relative: list[bool]
     action: tuple[list, list]
     landmarks: tuple[list, list] = ((), ())  # type: ignore[assignment]
+    chain: list = field(default_factory=list)
 
 
 def scales_of(parts: Sequence[Demonstrations], weights: Sequence[float], horizon: int) -> Scales:
@@ -62,7 +67,7 @@ def scales_of(parts: Sequence[Demonstrations], weights: Sequence[float], horizon
     return Scales(inputs, relative.tolist(), _scale(mean, std), landmarks)
 
 
-def blank_scales(space: Space, horizon: int, landmarks: int = 0) -> Scales:
+def blank_scales(space: Space, horizon: int, landmarks: int = 0, chain: int = 0) -> Scales:
     """Return placeholder scales of the right sizes, for a network whose weights are read from a file."""
     size, poses = space.action.shape[0], landmarks * len(POSE)
     return Scales(
@@ -70,6 +75,7 @@ def blank_scales(space: Space, horizon: int, landmarks: int = 0) -> Scales:
         relative=[False] * size,
         action=([[0.0] * size] * horizon, [[1.0] * size] * horizon),
         landmarks=([0.0] * poses, [1.0] * poses),
+        chain=[[0.0] * CHAIN_ROW] * (chain + 1),
     )
 
 

@@ -9,7 +9,7 @@ OUT/training/job.json                      the settings
 import json
 import platform
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from twinloop.learn.optimise import LossRecord, Optimisation
 from twinloop.learn.policies import POLICIES
 from twinloop.learn.policy import Policy, tensors_of
 from twinloop.learn.scales import scales_of
+from twinloop.learn.tool_chain import chain_of
 from twinloop.learn.training_job import TrainingJob
 
 TRAINING = "training"
@@ -96,6 +97,11 @@ def _policy(job: TrainingJob) -> Policy:
     labels, settings = job.mixture.parts[0].labels, dict(config.settings)
     if labels is not None and "landmarks" in kind.default_settings():
         settings.setdefault("landmarks", ",".join(labels.landmarks))
+        if settings.get("backbone", "keypoints") == "keypoints" and "tool_joints" not in settings:
+            chain = chain_of(job.mixture.parts[0])
+            if chain is not None:
+                settings["tool_joints"] = ",".join(chain.joints)
+                scales = replace(scales, chain=chain.constants.tolist())
     # Torch initialises layers from its global generator, which is seeded here and restored afterwards.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)

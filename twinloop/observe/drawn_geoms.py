@@ -51,20 +51,19 @@ class DrawnGeoms:
 
 
 class GeomShapes:
-    """The shapes that geoms of a model can have, and their numbers."""
+    """The shapes that geoms of a model can have, and their numbers.
 
-    def __init__(self, model: mujoco.MjModel, slices: int):
+    Attributes:
+        coarse: (shapes,) number of the shape that stands for each in shadow maps and mirror images.
+    """
+
+    def __init__(self, model: mujoco.MjModel, slices: int, coarse_slices: int):
         self.shapes: list[TriangleMesh] = []
         self._numbers: dict[tuple[int, int], int] = {}
-        round_shapes = {
-            GEOM.mjGEOM_PLANE: tessellation.plane(),
-            GEOM.mjGEOM_SPHERE: tessellation.ellipsoid(slices),
-            GEOM.mjGEOM_CAPSULE: tessellation.ellipsoid(slices, split=True),
-            GEOM.mjGEOM_ELLIPSOID: tessellation.ellipsoid(slices),
-            GEOM.mjGEOM_CYLINDER: tessellation.cylinder(slices),
-            GEOM.mjGEOM_BOX: tessellation.box(),
-        }
-        for kind, shape in round_shapes.items():
+        self._add(int(GEOM.mjGEOM_PLANE), -1, tessellation.plane())
+        self._add(int(GEOM.mjGEOM_BOX), -1, tessellation.box())
+        fine = _round_shapes(slices)
+        for kind, shape in fine.items():
             self._add(int(kind), -1, shape)
         used = set(zip(model.geom_type.tolist(), model.geom_dataid.tolist(), strict=True))
         for number in range(model.nmesh):
@@ -73,6 +72,12 @@ class GeomShapes:
         for number in range(model.nhfield):
             self._add(int(GEOM.mjGEOM_HFIELD), number, tessellation.height_field(model, number))
         self.plane = self._numbers[int(GEOM.mjGEOM_PLANE), -1]
+        coarse = np.arange(len(self.shapes))
+        if coarse_slices < slices:
+            for kind, shape in _round_shapes(coarse_slices).items():
+                coarse[self._numbers[int(kind), -1]] = len(self.shapes)
+                self.shapes.append(shape)
+        self.coarse = np.append(coarse, np.arange(len(coarse), len(self.shapes)))
 
     def _add(self, kind: int, number: int, shape: TriangleMesh) -> None:
         self._numbers[kind, number] = len(self.shapes)
@@ -82,6 +87,15 @@ class GeomShapes:
         """Number of the shape; -1 for a kind of geom that is not drawn."""
         own = kind in (GEOM.mjGEOM_MESH, GEOM.mjGEOM_HFIELD)
         return self._numbers.get((kind, data if own else -1), -1)
+
+
+def _round_shapes(slices: int) -> dict[mujoco.mjtGeom, TriangleMesh]:
+    return {
+        GEOM.mjGEOM_SPHERE: tessellation.ellipsoid(slices),
+        GEOM.mjGEOM_CAPSULE: tessellation.ellipsoid(slices, split=True),
+        GEOM.mjGEOM_ELLIPSOID: tessellation.ellipsoid(slices),
+        GEOM.mjGEOM_CYLINDER: tessellation.cylinder(slices),
+    }
 
 
 def drawn_geoms(stage: Stage, shapes: GeomShapes, index: int) -> DrawnGeoms:

@@ -117,14 +117,14 @@ class Views:
 
 
 def batch_of(
-    views: Views, codes: np.ndarray, *, shadows: bool, soft: Sequence[SoftSurface] = (), fixed_shapes: int = 0
+    views: Views, codes: np.ndarray, *, shadows: bool, coarse: np.ndarray, soft: Sequence[SoftSurface] = ()
 ) -> FrameBatch:
     """The batch with all frames.
 
     Args:
         codes: (g,) code of each geom in masks.
+        coarse: (shapes,) shape that stands for each in shadow maps and mirror images. Shapes of soft objects follow.
         soft: soft objects.
-        fixed_shapes: number of shapes that do not change; those of soft objects follow.
     """
     frames = np.array([look.lights for look in views.looks], FRAME)
     clip = clip_matrices(views.camera_to_world, views.fov_deg, views.width, views.height)
@@ -137,21 +137,23 @@ def batch_of(
     shapes = np.stack([look.geoms.shapes for look in views.looks])
     changing: tuple[TriangleMesh, ...] = ()
     if views.soft_m is not None:
-        shapes[:, -len(soft) :] = fixed_shapes + number[:, None] * len(soft) + np.arange(len(soft))
+        shapes[:, -len(soft) :] = len(coarse) + number[:, None] * len(soft) + np.arange(len(soft))
         changing = tuple(surface.shape(vertices) for vertices in views.soft_m[known] for surface in soft)
+        coarse = np.append(coarse, len(coarse) + np.arange(len(changing)))
     mirrored = None
     if any(look.mirrors for look in views.looks):
-        mirrored = _mirror_batch(views, frames, poses, place, shapes)
+        mirrored = _mirror_batch(views, frames, poses, place, np.where(shapes < 0, -1, coarse[shapes]))
     drawn = _instances(views.looks, poses, place)
-    visible = (shapes >= 0) & _in_view(views, clip, poses)
+    visible = (shapes >= 0) & _in_view(views, views.looks, views.fov_deg, clip, poses)
     order, opaque = _order(shapes, drawn["rgba"][..., 3], visible, clip, poses)
     casters, caster_shapes = drawn[:0, 0], shapes[:0, 0]
     if shadows:
         # One frame of each state is enough.
         casts = np.stack([look.geoms.casts for look in views.looks])[first] & (shapes[first] >= 0)
         chosen = np.flatnonzero(casts.ravel())
-        chosen = chosen[np.argsort(shapes[first].ravel()[chosen], kind="stable")]
-        casters, caster_shapes = drawn[first].ravel()[chosen], shapes[first].ravel()[chosen]
+        caster_shapes = coarse[shapes[first].ravel()[chosen]]
+        order_of_shapes = np.argsort(caster_shapes, kind="stable")
+        casters, caster_shapes = drawn[first].ravel()[chosen[order_of_shapes]], caster_shapes[order_of_shapes]
     return FrameBatch(
         frames, drawn.ravel()[order], shapes.ravel()[order], opaque, casters, caster_shapes,
         len(known) if shadows else 0, mirrored, changing=changing,
@@ -169,12 +171,14 @@ def _instances(looks: tuple[Look, ...], poses: np.ndarray, place: np.ndarray) ->
     return drawn
 
 
-def _in_view(views: Views, clip: np.ndarray, poses: np.ndarray) -> np.ndarray:
+def _in_view(
+    views: Views, looks: tuple[Look, ...], fov_deg: np.ndarray, clip: np.ndarray, poses: np.ndarray
+) -> np.ndarray:
     """(f, g) whether the sphere around a geom reaches into the image."""
     centres = np.concatenate([poses[:, :, :3, 3], np.ones((*poses.shape[:2], 1))], axis=2)
     x, y, _, ahead = np.moveaxis(centres @ clip.swapaxes(-1, -2), -1, 0)
-    radius = np.stack([look.geoms.radius_m for look in views.looks])
-    focal_y = 1 / np.tan(np.deg2rad(views.fov_deg) / 2)[:, None]
+    radius = np.stack([look.geoms.radius_m for look in looks])
+    focal_y = 1 / np.tan(np.deg2rad(fov_deg) / 2)[:, None]
     focal_x = focal_y * views.height / views.width
     inside = ahead > -radius
     for along, focal in ((x, focal_x), (y, focal_y)):
@@ -223,7 +227,7 @@ def _mirror_batch(
     own_place[..., 0], own_place[..., 2:] = np.arange(len(chosen))[:, None], -1
     drawn = _instances(looks, poses[chosen], own_place)
     shapes = shapes[chosen]
-    visible = (shapes >= 0) & ~np.array(hidden)
+    visible = (shapes >= 0) & ~np.array(hidden) & _in_view(views, looks, views.fov_deg[chosen], clip, poses[chosen])
     order, opaque = _order(shapes, drawn["rgba"][..., 3], visible, clip, poses[chosen])
     return FrameBatch(
         mirrored, drawn.ravel()[order], shapes.ravel()[order], opaque, drawn[:0, 0], shapes[:0, 0], flipped=True

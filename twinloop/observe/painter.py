@@ -70,7 +70,7 @@ class Painter:
     def __init__(self, stage: Stage, quality: RenderQuality):
         context().make_current()
         self._stage, self._quality = stage, quality
-        self._shapes = GeomShapes(stage.model, quality.slices)
+        self._shapes = GeomShapes(stage.model, quality.slices, quality.coarse_slices)
         self._textures = stack_for(stage, CHUNK)
         self._rasterizer = Rasterizer(self._shapes.shapes, quality)
         self._codes, self._geom_of = _codes(stage)
@@ -131,7 +131,7 @@ class Painter:
                 place_textures(look.geoms, self._stage.model, self._textures)
             batch = batch_of(
                 chunk, self._codes, shadows=self._quality.shadow_px > 0, soft=self._soft,
-                fixed_shapes=len(self._shapes.shapes),
+                coarse=self._shapes.coarse,
             )  # fmt: skip
             drawn = self._rasterizer.draw(batch, self._textures.texture, width * fine, height * fine)
             rgba[chosen], depth[chosen] = drawn if fine == 1 else _averaged(*drawn, fine)

@@ -16,6 +16,7 @@ class RenderQuality:
         shadow_taps: samples of the shadow map per pixel along each axis; more make softer edges.
         supersampling: samples of the colour per pixel along each axis; odd, so that one is in the middle.
         slices: sides of round shapes.
+        coarse_slices: sides of round shapes in shadow maps and mirror images.
         mirrors: render reflections in the table and the floor.
     """
 
@@ -23,11 +24,12 @@ class RenderQuality:
     shadow_taps: int
     supersampling: int
     slices: int
+    coarse_slices: int
     mirrors: bool
 
 
 QUALITIES: dict[QualityName, RenderQuality] = {
-    "fast": RenderQuality(shadow_px=0, shadow_taps=0, supersampling=1, slices=12, mirrors=False),
-    "default": RenderQuality(shadow_px=512, shadow_taps=1, supersampling=1, slices=16, mirrors=True),
-    "high": RenderQuality(shadow_px=1024, shadow_taps=3, supersampling=3, slices=40, mirrors=True),
+    "fast": RenderQuality(shadow_px=0, shadow_taps=0, supersampling=1, slices=12, coarse_slices=8, mirrors=False),
+    "default": RenderQuality(shadow_px=512, shadow_taps=1, supersampling=1, slices=16, coarse_slices=8, mirrors=True),
+    "high": RenderQuality(shadow_px=1024, shadow_taps=3, supersampling=3, slices=40, coarse_slices=40, mirrors=True),
 }

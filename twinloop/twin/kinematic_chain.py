@@ -77,6 +77,20 @@ class KinematicChain:
         """(3,) position of the first joint in the world."""
         return next(iter(self._segments.values())).translation_m
 
+    def constants(self) -> np.ndarray:
+        """(joints + 1, 17) the chain as numbers, from the base to the site.
+
+        A row has the rotation (9) and translation (3) before a joint, its axis (3), its reference position and 1 if it
+        slides. The last row is the transform from the last joint to the site.
+        """
+        if list(self._segments) != self._joints:
+            raise ValueError("the joints are not listed from the base to the tool")
+        rows = [
+            [*segment.rotation.ravel(), *segment.translation_m, *segment.axis, segment.reference, segment.slides]
+            for segment in self._segments.values()
+        ]
+        return np.array([*rows, [*self._tool_rotation.ravel(), *self._tool_translation_m, 0, 0, 0, 0, 0]], float)
+
     def span_m(self, limits: np.ndarray) -> float:
         """Upper bound of the distance from the first joint to the site.
 

@@ -1,9 +1,9 @@
 """KeypointEncoder: finds points in the images of each camera, and the poses of things from the points of all cameras.
 
 A spatial softmax turns each heatmap into one image point. The first points of a camera are landmarks: things, fixtures
-and the tool, whose pixels a simulator knows. The other points are free. The poses of the landmarks are predicted from
-the points, from the features there and from the vectors of the observation. Both predictions have auxiliary losses on
-the free labels, which teach the backbone much faster than the actions alone.
+and the tool, whose pixels a simulator knows. The other points are free. A `Localiser` predicts the poses of the
+landmarks from the points, from the features there and from the vectors of the observation. Both predictions have
+auxiliary losses on the free labels, which teach the backbone much faster than the actions alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax, one_hot, smooth_l1_loss
 
 from twinloop.learn.augment import AugmentConfig, augmented
-from twinloop.learn.free_labels import POSE
 from twinloop.learn.policies._backbone import CELL_PX, Backbone
+from twinloop.learn.policies._localiser import Localiser, Located
+from twinloop.learn.policies._tool_pose import ToolPose
 from twinloop.learn.policy import LabelTensors
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
@@ -28,6 +29,8 @@ MASK_IDS = 16
 SUFFIXES = ("_depth", "_instances", "_classes")
 PIXEL_WEIGHT = 0.1
 """Weight of the heatmaps' cross-entropy, which starts at the logarithm of the number of cells."""
+POINT_WEIGHT = 0.1
+"""Weight of the distance of a point from its label, in cells. Cross-entropy alone does not locate within a cell."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,12 @@ class Sighting:
 
     Attributes:
         cameras: (n, views, width) one vector per camera.
-        poses: (n, landmarks * 5) predicted poses, normalised; None without landmarks.
+        located: poses of the landmarks; None without landmarks.
         loss: the auxiliary loss; None without labels.
     """
 
     cameras: Tensor
-    poses: Tensor | None
+    located: Located | None
     loss: Tensor | None
 
 
@@ -51,11 +54,12 @@ class KeypointEncoder(nn.Module):
     Args:
         landmarks: names of the things whose pixels and poses are predicted.
         vectors: width of the observation's vectors.
+        tool_joints: names of the joints of the arm that carries the tool; empty if its kinematics are not used.
     """
 
     def __init__(
-        self, space: Space, scales: Scales, *, landmarks: Sequence[str], vectors: int, image_size: int,
-        augment: AugmentConfig, hidden: int = 256,
+        self, space: Space, scales: Scales, *, landmarks: Sequence[str], tool_joints: Sequence[str], vectors: int,
+        image_size: int, augment: AugmentConfig, hidden: int = 256,
     ):  # fmt: skip
         super().__init__()
         if image_size < 2 * CELL_PX or image_size % (2 * CELL_PX):
@@ -66,15 +70,11 @@ class KeypointEncoder(nn.Module):
         self.backbones = nn.ModuleList(Backbone(sum(map(_channels, view))) for view in self._views.values())
         self.heat = nn.ModuleList(nn.Conv2d(Backbone.width, points, 1) for _ in self._views)
         self.width = 3 * points + (self._marked + 1) * Backbone.width
-        self.locate = None
+        self.locate: Localiser | None = None
         if landmarks:
-            self.locate = nn.Sequential(
-                nn.Linear(len(self._views) * self.width + vectors, hidden), nn.GELU(),
-                nn.Linear(hidden, hidden), nn.GELU(), nn.Linear(hidden, len(landmarks) * len(POSE)),
-            )  # fmt: skip
-            mean, std = scales.landmarks
-            self.register_buffer("pose_mean", torch.tensor(mean))
-            self.register_buffer("pose_std", torch.tensor(std))
+            tool = ToolPose(space, tool_joints, scales.chain) if tool_joints else None
+            seen = len(self._views) * self.width + vectors
+            self.locate = Localiser(len(landmarks), seen, scales, tool, hidden=hidden)
 
     def forward(
         self, inputs: Mapping[str, Tensor], vectors: Tensor, labels: LabelTensors | None = None,
@@ -86,22 +86,25 @@ class KeypointEncoder(nn.Module):
             images, moved = self._images(inputs, view, generator)
             features = backbone(images)
             heatmaps = heat(features)
-            cameras.append(self._summary(features, heatmaps))
+            points, summary = self._summary(features, heatmaps)
+            cameras.append(summary)
             if labels is not None and self._marked:
                 target = labels.pixels[view[0].name]
                 if moved is not None:
                     target = target + moved[:, None] / images.shape[-1]
                 losses.append(PIXEL_WEIGHT * _pixel_loss(heatmaps[:, : self._marked], target))
-        seen = torch.stack(cameras, dim=1)
-        poses = None if self.locate is None else self.locate(torch.cat([seen.flatten(1), vectors], dim=1))
-        if labels is not None and poses is not None:
-            losses.append(self._pose_loss(poses, labels.poses.flatten(1)))
-        return Sighting(seen, poses, torch.stack(losses).sum() if losses else None)
+                cells = heatmaps.new_tensor([heatmaps.shape[3], heatmaps.shape[2]])
+                losses.append(POINT_WEIGHT * _point_loss(points[:, : self._marked], target, cells))
+        seen, located = torch.stack(cameras, dim=1), None
+        if self.locate is not None:
+            everything = torch.cat([seen.flatten(1), vectors], dim=1)
+            located, loss = self.locate(everything, inputs, None if labels is None else labels.poses)
+            losses += [] if loss is None else [loss]
+        return Sighting(seen, located, torch.stack(losses).sum() if losses else None)
 
-    def pose_errors(self, poses: Tensor, labels: Tensor) -> dict[str, float]:
+    def pose_errors(self, located: Located, labels: Tensor) -> dict[str, float]:
         """Return landmark -> mean distance of the predicted position from the true one, in metres."""
-        scaled = poses * self.get_buffer("pose_std") + self.get_buffer("pose_mean")
-        away = (scaled.unflatten(1, (-1, len(POSE))) - labels)[..., :3].norm(dim=2).nanmean(dim=0)
+        away = (located.poses - labels)[..., :3].norm(dim=2).nanmean(dim=0)
         return dict(zip(self._landmarks, map(float, away), strict=True))
 
     def _images(
@@ -113,19 +116,17 @@ class KeypointEncoder(nn.Module):
         colours = 3 if view[0].dtype == "video" else 0
         return augmented(images, colours, self._augment, generator=generator)
 
-    def _summary(self, features: Tensor, heatmaps: Tensor) -> Tensor:
-        """(n, width) of one camera: points, their peaks, features at the landmarks, and the mean of all features."""
+    def _summary(self, features: Tensor, heatmaps: Tensor) -> tuple[Tensor, Tensor]:
+        """Points, (n, points, 2) from -1 to 1, and (n, width) the summary of one camera.
+
+        The summary has the points, their peaks, the features at the landmarks, and the mean of all features.
+        """
         share = heatmaps.flatten(2).softmax(dim=2)
         grid = _grid(heatmaps.shape[2], heatmaps.shape[3], heatmaps.device)
         points, cells = share @ grid, features.flatten(2).transpose(1, 2)
         local = share[:, : self._marked] @ cells
-        return torch.cat([points.flatten(1), share.amax(dim=2), local.flatten(1), cells.mean(dim=1)], dim=1)
-
-    def _pose_loss(self, poses: Tensor, labels: Tensor) -> Tensor:
-        known = labels.isfinite()
-        target = (torch.where(known, labels, 0) - self.get_buffer("pose_mean")) / self.get_buffer("pose_std")
-        errors = smooth_l1_loss(poses, target, beta=0.1, reduction="none")
-        return (errors * known).sum() / known.sum().clamp(min=1)
+        summary = torch.cat([points.flatten(1), share.amax(dim=2), local.flatten(1), cells.mean(dim=1)], dim=1)
+        return points, summary
 
 
 def views_of(space: Space) -> dict[str, list[Feature]]:
@@ -163,7 +164,7 @@ def _pixel_loss(heatmaps: Tensor, pixels: Tensor) -> Tensor:
     The target is spread over the four nearest cells, so that its mean is the pixel.
     """
     rows, columns = heatmaps.shape[2:]
-    inside = (pixels.isfinite() & (pixels >= 0) & (pixels < 1)).all(dim=2)
+    inside = _inside(pixels)
     place = torch.where(inside[..., None], pixels, 0.5) * pixels.new_tensor([columns, rows]) - 0.5
     first = place.floor()
     part = place - first
@@ -176,3 +177,15 @@ def _pixel_loss(heatmaps: Tensor, pixels: Tensor) -> Tensor:
             weight = (part[..., 0] if du else 1 - part[..., 0]) * (part[..., 1] if dv else 1 - part[..., 1])
             loss = loss - weight * scores.gather(2, (v * columns + u)[..., None])[..., 0]
     return (loss * inside).sum() / inside.sum().clamp(min=1)
+
+
+def _point_loss(points: Tensor, pixels: Tensor, cells: Tensor) -> Tensor:
+    """Mean distance of (n, k, 2) points, from -1 to 1, from pixels, as shares, in cells; NaN pixels do not count."""
+    inside = _inside(pixels)
+    away = ((points + 1) / 2 - torch.where(inside[..., None], pixels, 0.5)) * cells
+    errors = smooth_l1_loss(away, torch.zeros_like(away), beta=0.25, reduction="none").sum(dim=2)
+    return (errors * inside).sum() / inside.sum().clamp(min=1)
+
+
+def _inside(pixels: Tensor) -> Tensor:
+    return (pixels.isfinite() & (pixels >= 0) & (pixels < 1)).all(dim=2)

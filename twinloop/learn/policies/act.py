@@ -49,6 +49,7 @@ class ActPolicy(Policy):
         image_size: int = 96,
         backbone: str = "keypoints",
         landmarks: str = "",
+        tool_joints: str = "",
         auxiliary: float = 1.0,
         shift_px: int = 4,
         colour: float = 0.2,
@@ -59,8 +60,9 @@ class ActPolicy(Policy):
         self.horizon, self.executed, self.image_size = horizon, executed, image_size
         self._settings = {
             "width": width, "heads": heads, "encoder_layers": encoder_layers, "decoder_layers": decoder_layers,
-            "image_size": image_size, "backbone": backbone, "landmarks": landmarks, "auxiliary": auxiliary,
-            "shift_px": shift_px, "colour": colour, "cutout": cutout, "blur": blur,
+            "image_size": image_size, "backbone": backbone, "landmarks": landmarks,
+            "tool_joints": tool_joints, "auxiliary": auxiliary, "shift_px": shift_px, "colour": colour,
+            "cutout": cutout, "blur": blur,
         }  # fmt: skip
         # One token per vector; a policy that reads only images has one token with the `real` flag.
         alone = [replace(space, inputs=(feature,)) for feature in space.vectors] or [replace(space, inputs=())]

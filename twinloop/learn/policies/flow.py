@@ -48,6 +48,7 @@ class FlowPolicy(Policy):
         image_size: int = 96,
         backbone: str = "keypoints",
         landmarks: str = "",
+        tool_joints: str = "",
         auxiliary: float = 1.0,
         shift_px: int = 4,
         colour: float = 0.2,
@@ -58,8 +59,9 @@ class FlowPolicy(Policy):
         self.horizon, self.executed, self.image_size, self._steps = horizon, executed, image_size, steps
         self._settings = {
             "width": width, "depth": depth, "steps": steps,
-            "image_size": image_size, "backbone": backbone, "landmarks": landmarks, "auxiliary": auxiliary,
-            "shift_px": shift_px, "colour": colour, "cutout": cutout, "blur": blur,
+            "image_size": image_size, "backbone": backbone, "landmarks": landmarks,
+            "tool_joints": tool_joints, "auxiliary": auxiliary, "shift_px": shift_px, "colour": colour,
+            "cutout": cutout, "blur": blur,
         }  # fmt: skip
         self._actions = space.action.shape[0]
         size = horizon * self._actions
