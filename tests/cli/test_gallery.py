@@ -130,3 +130,9 @@ def test_without_opengl_the_message_names_the_command_to_run(cell: Path, tmp_pat
     out = tmp_path / "dataset"
     assert main(["generate", "--episodes", "2", "--out", str(out), "--workers", "1"]) == 0
     assert main(["verify", str(out)]) == 0
+
+
+def test_an_unknown_backend_is_refused_before_the_engine_is_imported(tmp_path: Path, capsys, monkeypatch):
+    monkeypatch.setenv("MUJOCO_GL", "vulkan")
+    assert main(["generate", "--episodes", "1", "--out", str(tmp_path / "dataset")]) == 2
+    assert "MUJOCO_GL=vulkan: egl, osmesa or disable was expected" in capsys.readouterr().err

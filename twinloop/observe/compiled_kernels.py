@@ -96,22 +96,69 @@ def expose(light, blocks, moving, block_px, row_s, moments_s, out):
 
 
 @kernel
-def read_out(light, normal, photon_bits, reading_bits, noisy, shot, read, roots, levels, balance, out):
-    """Stored values of (n,) light: saturation, noise, gamma, white balance, rounding."""
-    for i in range(light.size):
-        value = min(max(light[i], ZERO), ONE)
-        reading = ZERO
-        if noisy:
-            photons = normal[photon_bits[i]] * shot
-            photons = photons * np.sqrt(value)
-            photons = photons + value
-            value = min(max(photons, ZERO), ONE)
-            reading = normal[reading_bits[i]] * read
-        level = levels[int(np.rint(np.sqrt(value) * roots))]
-        if noisy:
-            level = level + reading
-        level = np.rint(level * balance[i])
-        out[i] = np.uint8(min(max(level, ZERO), F(255)))
+def defocus(light, shares, padded, vertical, out):
+    """Blur (h, w, 3) light along both axes with these shares; the edge is repeated.
+
+    padded: scratch memory, (3 * (w + places - 1),). vertical: of the shape of the light.
+    """
+    height, width = light.shape[:2]
+    reach = len(shares) // 2
+    for row in range(height):
+        vertical[row] = ZERO
+        for place in range(len(shares)):
+            source = min(max(row + place - reach, 0), height - 1)
+            for column in range(width):
+                for channel in range(3):
+                    vertical[row, column, channel] += shares[place] * light[source, column, channel]
+    for row in range(height):
+        for column in range(-reach, width + reach):
+            source = min(max(column, 0), width - 1)
+            for channel in range(3):
+                padded[3 * (column + reach) + channel] = vertical[row, source, channel]
+        line = out[row].reshape(-1)
+        line[:] = ZERO
+        for place in range(len(shares)):
+            for i in range(line.size):
+                line[i] += shares[place] * padded[3 * place + i]
+
+
+@kernel
+def _level(light, photon_bits, reading_bits, normal, noisy, shot, read, roots, levels):
+    """Level of one pixel in one channel: sensor saturation, noise and gamma."""
+    value = min(max(light, ZERO), ONE)
+    if not noisy:
+        return levels[int(np.rint(np.sqrt(value) * roots))]
+    photons = normal[photon_bits] * shot
+    photons = photons * np.sqrt(value)
+    photons = photons + value
+    value = min(max(photons, ZERO), ONE)
+    return levels[int(np.rint(np.sqrt(value) * roots))] + normal[reading_bits] * read
+
+
+@kernel
+def _byte(level):
+    return np.uint8(min(max(np.rint(level), ZERO), F(255)))
+
+
+@kernel
+def read_out(
+    light, normal, photons, readings, noisy, shot, read, roots, levels, balance, luma, saturation, out
+):  # fmt: skip
+    """Stored values of (n, 3) light: levels, white balance, saturation of colours, rounding."""
+    for i in range(len(light)):
+        j = i if noisy else 0
+        red, green, blue = (
+            _level(light[i, 0], photons[j, 0], readings[j, 0], normal, noisy, shot, read, roots, levels) * balance[0],
+            _level(light[i, 1], photons[j, 1], readings[j, 1], normal, noisy, shot, read, roots, levels) * balance[1],
+            _level(light[i, 2], photons[j, 2], readings[j, 2], normal, noisy, shot, read, roots, levels) * balance[2],
+        )
+        if saturation != ONE:
+            grey = red * luma[0] + green * luma[1]
+            grey = grey + blue * luma[2]
+            red = grey + saturation * (red - grey)
+            green = grey + saturation * (green - grey)
+            blue = grey + saturation * (blue - grey)
+        out[i, 0], out[i, 1], out[i, 2] = _byte(red), _byte(green), _byte(blue)
 
 
 @kernel

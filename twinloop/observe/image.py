@@ -33,7 +33,7 @@ _ROOTS = 1 << 14
 _LEVELS = (255 * (np.arange(_ROOTS) / (_ROOTS - 1)) ** (2 / GAMMA)).astype(np.float32)
 
 
-_NO_NUMBERS = np.zeros(1, np.uint16)
+_NO_NUMBERS = np.zeros((1, 3), np.uint16)
 
 
 def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) -> Clip:
@@ -67,11 +67,10 @@ def _developed(clip: Clip, settings: ImageSettings, noise: NormalStream, rng: np
     gain = np.float32(settings.exposure) * vignette(height, width, settings.corner_loss)
     gain = gain[..., None].repeat(3, axis=2)
     # A shift of white balance multiplies the light, and so multiplies the stored value by its root.
-    balance = np.tile(np.array(settings.balance) ** (1 / GAMMA), (height, width, 1)).astype(np.float32)
+    balance = (np.array(settings.balance) ** (1 / GAMMA)).astype(np.float32)
     out = np.empty_like(clip.rgb)
-    # Numba has no version of the rare stages.
-    rare = settings.blur_px > 0 or settings.saturation != 1 or settings.on_light or settings.on_levels
-    compiled_stages = None if rare else compiled()
+    # Numba has no version of stages that a plug-in adds.
+    compiled_stages = None if settings.on_light or settings.on_levels else compiled()
     if compiled_stages is not None:
         light = np.empty(clip.rgb.shape[1:], np.float32)
         for frame, picture in enumerate(clip.rgb):
@@ -83,6 +82,8 @@ def _developed(clip: Clip, settings: ImageSettings, noise: NormalStream, rng: np
             exposed = light
             if clip.pixel_velocity is not None:
                 exposed = shutter.exposed(light, clip.pixel_velocity[frame])
+            if settings.blur_px > 0:
+                exposed = defocused(exposed, settings.blur_px)
             _compiled_read_out(compiled_stages, exposed, settings, noise, balance, out[frame])
         return out
     for frame, picture in enumerate(clip.rgb):
@@ -99,7 +100,7 @@ def _developed(clip: Clip, settings: ImageSettings, noise: NormalStream, rng: np
         # A sensor saturates before read noise is added.
         np.clip(light, 0, 1, out=light)
         levels = read_out(light, settings.shot_noise, settings.read_levels, noise)
-        levels *= balance
+        _scale_channels(levels, balance)
         if settings.saturation != 1:
             levels = saturated(levels, settings.saturation)
         for on_levels in settings.on_levels:
@@ -120,9 +121,9 @@ def _compiled_read_out(
     photons = noise.numbers(*light.shape) if noisy else _NO_NUMBERS
     reading = noise.numbers(*light.shape) if noisy else _NO_NUMBERS
     stages.read_out(
-        light.reshape(-1), normal_values(), photons.reshape(-1), reading.reshape(-1), noisy,
-        np.float32(settings.shot_noise), np.float32(settings.read_levels), np.float32(_ROOTS - 1), _LEVELS,
-        balance.reshape(-1), out.reshape(-1),
+        light.reshape(-1, 3), normal_values(), photons.reshape(-1, 3), reading.reshape(-1, 3), noisy,
+        np.float32(settings.shot_noise), np.float32(settings.read_levels), np.float32(_ROOTS - 1), _LEVELS, balance,
+        TO_YCC[0], np.float32(settings.saturation), out.reshape(-1, 3),
     )  # fmt: skip
 
 
@@ -147,8 +148,15 @@ def read_out(light: np.ndarray, shot: float, read_levels: float, noise: NormalSt
 
 def saturated(levels: np.ndarray, scale: float) -> np.ndarray:
     """Colours `scale` times as far from the grey of the same luma."""
-    grey = (levels @ TO_YCC[0])[..., None]
+    red, green, blue = (levels[..., channel] * TO_YCC[0, channel] for channel in range(3))
+    grey = (red + green + blue)[..., None]
     return grey + np.float32(scale) * (levels - grey)
+
+
+def _scale_channels(levels: np.ndarray, factors: np.ndarray) -> None:
+    # One channel after the other: NumPy is slow over a short last axis.
+    for channel, factor in enumerate(factors):
+        levels[..., channel] *= factor
 
 
 def _levels(root: np.ndarray) -> np.ndarray:

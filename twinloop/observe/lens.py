@@ -8,6 +8,7 @@ import numpy as np
 
 from twinloop.observe.camera import Intrinsics
 from twinloop.observe.clip import Clip
+from twinloop.observe.kernels import compiled
 from twinloop.observe.projection import pixel_centres, undistorted
 from twinloop.observe.sampling import Between, between, copy_channels, nearest_pixels, taken
 
@@ -113,6 +114,12 @@ def defocused(light: np.ndarray, spread_px: float) -> np.ndarray:
     # Each weight is the integral of the Gaussian over one pixel, which is right even for one narrower than a pixel.
     ends = np.concatenate([places - 0.5, [reach + 0.5]]) / (np.sqrt(2) * spread_px)
     shares = np.diff([erf(end) for end in ends])
+    kernels = compiled()
+    if kernels is not None and light.shape[2] == 3:
+        out, vertical = np.empty_like(light), np.empty_like(light)
+        padded = np.empty(3 * (light.shape[1] + 2 * reach), np.float32)
+        kernels.defocus(light, (shares / shares.sum()).astype(np.float32), padded, vertical, out)
+        return out
     for axis in (0, 1):
         around = [(reach, reach) if number == axis else (0, 0) for number in range(light.ndim)]
         padded, size = np.pad(light, around, mode="edge"), light.shape[axis]

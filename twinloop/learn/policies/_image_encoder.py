@@ -36,7 +36,7 @@ class ImageEncoder(nn.Module):
                 nn.Conv2d(32, 64, 3, stride=2, padding=1), nn.GroupNorm(8, 64), nn.GELU(),
                 nn.Conv2d(64, width, 3, stride=2, padding=1),
             )  # fmt: skip
-            self.place = nn.Parameter(0.02 * torch.randn(self.tokens, width))
+            self.place = nn.Parameter(nn.init.normal_(torch.empty(self.tokens, width), std=0.02))
 
     def forward(
         self, inputs: Mapping[str, Tensor], real: Tensor, labels: LabelTensors | None = None,  # noqa: ARG002
