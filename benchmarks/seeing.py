@@ -46,7 +46,7 @@ PARTS = ("data", "train", "head", "figure", "blind", "poses", "work")
 DATA = {"pick_and_place": ((41, 600),), "sort_by_colour": ((51, 600),)}
 """Task -> run seeds and episodes of its demonstrations."""
 
-STEPS, HEAD_STEPS, HEAD_BATCH = 2400, 3000, 128
+STEPS, HEAD_STEPS, HEAD_BATCH = 1800, 2000, 128
 BATCH, SIZE_PX, RATE_HZ = 64, 96, 5
 FIGURE_SEED, WORK_SEED = 9100, 500
 REPORTED = ("steps", "loss", "held_out_loss", "waiting_share", "wall_s", "cpu_s", "resumed_from")

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from twinloop.observe import tessellation
 from twinloop.observe.materials import material
+from twinloop.observe.mesh_detail import simplified
+from twinloop.observe.quality import RenderQuality
 from twinloop.observe.stage import SHININESS, SPECULAR, SURFACES, Stage
 from twinloop.observe.tessellation import TriangleMesh
 from twinloop.observe.texture_stack import TextureStack
@@ -57,27 +59,34 @@ class GeomShapes:
         coarse: (shapes,) number of the shape that stands for each in shadow maps and mirror images.
     """
 
-    def __init__(self, model: mujoco.MjModel, slices: int, coarse_slices: int):
+    def __init__(self, model: mujoco.MjModel, quality: RenderQuality):
         self.shapes: list[TriangleMesh] = []
         self._numbers: dict[tuple[int, int], int] = {}
         self._add(int(GEOM.mjGEOM_PLANE), -1, tessellation.plane())
         self._add(int(GEOM.mjGEOM_BOX), -1, tessellation.box())
-        fine = _round_shapes(slices)
-        for kind, shape in fine.items():
+        for kind, shape in _round_shapes(quality.slices).items():
             self._add(int(kind), -1, shape)
         used = set(zip(model.geom_type.tolist(), model.geom_dataid.tolist(), strict=True))
-        for number in range(model.nmesh):
-            if (int(GEOM.mjGEOM_MESH), number) in used:
-                self._add(int(GEOM.mjGEOM_MESH), number, tessellation.mesh(model, number))
+        meshes = {
+            number: tessellation.mesh(model, number)
+            for number in range(model.nmesh)
+            if (int(GEOM.mjGEOM_MESH), number) in used
+        }
+        for number, shape in meshes.items():
+            self._add(int(GEOM.mjGEOM_MESH), number, simplified(shape, quality.mesh_cell_m))
         for number in range(model.nhfield):
             self._add(int(GEOM.mjGEOM_HFIELD), number, tessellation.height_field(model, number))
         self.plane = self._numbers[int(GEOM.mjGEOM_PLANE), -1]
-        coarse = np.arange(len(self.shapes))
-        if coarse_slices < slices:
-            for kind, shape in _round_shapes(coarse_slices).items():
-                coarse[self._numbers[int(kind), -1]] = len(self.shapes)
+        fine, coarse = len(self.shapes), np.arange(len(self.shapes))
+        others = {(int(kind), -1): shape for kind, shape in _round_shapes(quality.coarse_slices).items()}
+        for number, shape in meshes.items():
+            others[int(GEOM.mjGEOM_MESH), number] = simplified(shape, quality.coarse_cell_m)
+        for key, shape in others.items():
+            number = self._numbers[key]
+            if len(shape.triangles) < len(self.shapes[number].triangles):
+                coarse[number] = len(self.shapes)
                 self.shapes.append(shape)
-        self.coarse = np.append(coarse, np.arange(len(coarse), len(self.shapes)))
+        self.coarse = np.append(coarse, np.arange(fine, len(self.shapes)))
 
     def _add(self, kind: int, number: int, shape: TriangleMesh) -> None:
         self._numbers[kind, number] = len(self.shapes)

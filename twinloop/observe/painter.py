@@ -70,7 +70,7 @@ class Painter:
     def __init__(self, stage: Stage, quality: RenderQuality):
         context().make_current()
         self._stage, self._quality = stage, quality
-        self._shapes = GeomShapes(stage.model, quality.slices, quality.coarse_slices)
+        self._shapes = GeomShapes(stage.model, quality)
         self._textures = stack_for(stage, CHUNK)
         self._rasterizer = Rasterizer(self._shapes.shapes, quality)
         self._codes, self._geom_of = _codes(stage)

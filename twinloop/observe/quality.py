@@ -17,6 +17,8 @@ class RenderQuality:
         supersampling: samples of the colour per pixel along each axis; odd, so that one is in the middle.
         slices: sides of round shapes.
         coarse_slices: sides of round shapes in shadow maps and mirror images.
+        mesh_cell_m: size below which details of large meshes are left out; 0 keeps all. `coarse_cell_m`: the same in
+            shadow maps and mirror images.
         mirrors: render reflections in the table and the floor.
     """
 
@@ -25,11 +27,22 @@ class RenderQuality:
     supersampling: int
     slices: int
     coarse_slices: int
+    mesh_cell_m: float
+    coarse_cell_m: float
     mirrors: bool
 
 
 QUALITIES: dict[QualityName, RenderQuality] = {
-    "fast": RenderQuality(shadow_px=0, shadow_taps=0, supersampling=1, slices=12, coarse_slices=8, mirrors=False),
-    "default": RenderQuality(shadow_px=512, shadow_taps=1, supersampling=1, slices=16, coarse_slices=8, mirrors=True),
-    "high": RenderQuality(shadow_px=1024, shadow_taps=3, supersampling=3, slices=40, coarse_slices=40, mirrors=True),
-}
+    "fast": RenderQuality(
+        shadow_px=0, shadow_taps=0, supersampling=1, slices=12, coarse_slices=12, mesh_cell_m=0.004,
+        coarse_cell_m=0.004, mirrors=False,
+    ),
+    "default": RenderQuality(
+        shadow_px=512, shadow_taps=1, supersampling=1, slices=16, coarse_slices=8, mesh_cell_m=0.002,
+        coarse_cell_m=0.008, mirrors=True,
+    ),
+    "high": RenderQuality(
+        shadow_px=1024, shadow_taps=3, supersampling=3, slices=40, coarse_slices=40, mesh_cell_m=0.0,
+        coarse_cell_m=0.0, mirrors=True,
+    ),
+}  # fmt: skip
