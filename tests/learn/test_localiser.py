@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from twinloop.learn.policies._forward_kinematics import ForwardKinematics
 from twinloop.learn.policies._localiser import Localiser, Located, with_errors
-from twinloop.learn.policies._tool_pose import ToolPose
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import STATE, Space
 from twinloop.observe.estimate import model_of
@@ -23,9 +23,9 @@ def space_of(twin: Twin) -> Space:
     return Space(twin.robot.name, 25.0, (state,), replace(state, name="action"))
 
 
-def tool_pose(twin: Twin) -> ToolPose:
+def tool_pose(twin: Twin) -> ForwardKinematics:
     constants = KinematicChain(twin.model, twin.arm_joints, twin.tool_site).constants()
-    return ToolPose(space_of(twin), twin.robot.arm_joints, constants.tolist())
+    return ForwardKinematics(space_of(twin), twin.robot.arm_joints, constants.tolist())
 
 
 def postures(twin: Twin, count: int) -> torch.Tensor:

@@ -15,8 +15,8 @@ from torch.nn.functional import log_softmax, one_hot, smooth_l1_loss
 
 from twinloop.learn.augment import AugmentConfig, augmented
 from twinloop.learn.policies._backbone import CELL_PX, Backbone
+from twinloop.learn.policies._forward_kinematics import ForwardKinematics
 from twinloop.learn.policies._localiser import Localiser, Located
-from twinloop.learn.policies._tool_pose import ToolPose
 from twinloop.learn.policy import LabelTensors
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
@@ -72,7 +72,7 @@ class KeypointEncoder(nn.Module):
         self.width = 3 * points + (self._marked + 1) * Backbone.width
         self.locate: Localiser | None = None
         if landmarks:
-            tool = ToolPose(space, tool_joints, scales.chain) if tool_joints else None
+            tool = ForwardKinematics(space, tool_joints, scales.chain) if tool_joints else None
             seen = len(self._views) * self.width + vectors
             self.locate = Localiser(len(landmarks), seen, scales, tool, hidden=hidden)
 

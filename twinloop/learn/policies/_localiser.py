@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import smooth_l1_loss
 
 from twinloop.learn.free_labels import POSE
-from twinloop.learn.policies._tool_pose import ToolPose
+from twinloop.learn.policies._forward_kinematics import ForwardKinematics
 from twinloop.learn.scales import Scales
 
 TOOL_UNIT_M = 0.1
@@ -57,7 +57,7 @@ class Localiser(nn.Module):
         tool: the arm's kinematics; None if they are unknown.
     """
 
-    def __init__(self, landmarks: int, seen: int, scales: Scales, tool: ToolPose | None, *, hidden: int):
+    def __init__(self, landmarks: int, seen: int, scales: Scales, tool: ForwardKinematics | None, *, hidden: int):
         super().__init__()
         self._landmarks, self.tool = landmarks, tool
         outputs = LOCATED if tool is None else LOCATED + 4

@@ -1,4 +1,4 @@
-"""ToolPose: forward kinematics of the arm, as a layer."""
+"""ForwardKinematics: forward kinematics of the arm, as a layer."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from twinloop.learn.space import STATE, Space
 
 
-class ToolPose(nn.Module):
+class ForwardKinematics(nn.Module):
     """Joint positions -> position and rotation of the tool.
 
     Args:
