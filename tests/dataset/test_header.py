@@ -96,7 +96,7 @@ def test_missing_and_unknown_keys_are_named(tmp_path):
 def test_differences_name_the_feature_and_both_sides():
     turned = dataclasses.replace(FEATURES[0], unit="mm")
     other = header(features=(turned, *FEATURES[1:], Feature("force", "float32", (3,))), run_seed=8)
-    result = {difference.key: (difference.mine, difference.theirs) for difference in differences(header(), other)}
+    result = {difference.key: (difference.one, difference.other) for difference in differences(header(), other)}
     assert result == {
         "feature observation.state": ("float32[3] [x, y, z] in m", "float32[3] [x, y, z] in mm"),
         "feature force": ("absent", "float32[3]"),

@@ -94,10 +94,10 @@ def test_only_differing_names_are_listed():
     few, more = (dataclasses.replace(MASK, names=names) for names in (many, (*many, "mug")))
     one, other = (header(features=(*FEATURES, mask)) for mask in (few, more))
     (result,) = differences(one, other)
-    assert (result.mine, result.theirs) == ("mask[32, 48, 1] [20 names]", "mask[32, 48, 1] [21 names: mug]")
+    assert (result.one, result.other) == ("mask[32, 48, 1] [20 names]", "mask[32, 48, 1] [21 names: mug]")
     turned = header(features=(*FEATURES, dataclasses.replace(MASK, names=(*many[:18], "body19", "body18"))))
     (result,) = differences(one, turned)
-    assert (result.mine, result.theirs) == (
+    assert (result.one, result.other) == (
         "mask[32, 48, 1] [20 names: body18, body19]",
         "mask[32, 48, 1] [20 names: body19, body18]",
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.learn.demonstrated import reaching
-from tests.learn.shown import CAMERA, spotted
+from tests.learn.fork_and_spot import CAMERA, spotted
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.training_job import TrainingJobConfig, prepare
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.learn.shown import CAMERA, spotted
+from tests.learn.fork_and_spot import CAMERA, spotted
 from twinloop.errors import CheckpointError, UsageError
 from twinloop.learn.backbone_weights import load_backbone
 from twinloop.learn.demonstrations import Demonstrations

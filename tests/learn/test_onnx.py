@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.learn.shown import CAMERA
+from tests.learn.fork_and_spot import CAMERA
 from tests.learn.test_policies import SMALL
 from twinloop.cli import main
 from twinloop.errors import CheckpointError

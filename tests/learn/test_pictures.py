@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.dataset.synthetic import PICTURED, header, run
-from tests.learn.shown import CAMERA
+from tests.learn.fork_and_spot import CAMERA
 from twinloop.errors import DatasetError
 from twinloop.learn import pictures
 from twinloop.learn.demonstrations import Demonstrations, load_demonstrations

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.learn.shown import CAMERA, forked, spotted
+from tests.learn.fork_and_spot import CAMERA, forked, spotted
 from twinloop.learn.augment import shifted
 from twinloop.learn.demonstrations import Demonstrations, load_demonstrations
 from twinloop.learn.mixture import Mixture, split

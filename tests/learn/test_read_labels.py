@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from tests.dataset.synthetic import CONFIG_TEXT, header
-from tests.learn.shown import CAMERA
+from tests.learn.fork_and_spot import CAMERA
 from twinloop.dataset import DatasetWriter, write_shard
 from twinloop.learn.demonstrations import load_demonstrations
 from twinloop.learn.free_labels import FreeLabels, blank_labels, joined_labels

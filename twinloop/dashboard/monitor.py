@@ -69,6 +69,6 @@ def _episode_rows(result: MonitorResult) -> list[tuple[object, ...]]:
     episodes = result.episodes
     return [
         (str(episodes.recorded_at[row])[:19].replace("T", " "), str(episodes.robot_id[row]), str(episodes.outcome[row]),
-         str(episodes.failure[row]).replace("_", " "), int(episodes.interventions[row]), int(episodes.grave[row]))
+         str(episodes.failure[row]).replace("_", " "), int(episodes.interventions[row]), int(episodes.blocked[row]))
         for row in reversed(range(max(0, len(episodes) - MAX_EPISODES), len(episodes)))
     ]  # fmt: skip

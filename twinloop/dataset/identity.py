@@ -37,8 +37,8 @@ class Difference:
     """A property in which two headers differ, with both values as text."""
 
     key: str
-    mine: str
-    theirs: str
+    one: str
+    other: str
 
 
 def dataset_digest(header: Header, entries: Iterable[ShardEntry]) -> str:
@@ -77,7 +77,7 @@ def refuse_other(where: str, stored: Header, header: Header) -> None:
     if different:
         advice = "choose another --out, or remove that folder to start over"
         lines = [
-            f"  {difference.key}: {difference.mine} in the folder, {difference.theirs} in this run"
+            f"  {difference.key}: {difference.one} in the folder, {difference.other} in this run"
             for difference in different
         ]
         raise DatasetError("\n".join([f"{where}: contains a different dataset; {advice}", *lines]))
@@ -86,16 +86,16 @@ def refuse_other(where: str, stored: Header, header: Header) -> None:
         raise DatasetError(f"{where}: {counts}; a dataset can grow but not shrink, choose another --out")
 
 
-def _feature_differences(mine: tuple[Feature, ...], theirs: tuple[Feature, ...]) -> list[Difference]:
-    names = dict.fromkeys(feature.name for feature in (*mine, *theirs))
-    pairs = [tuple(next((f for f in side if f.name == name), None) for side in (mine, theirs)) for name in names]
+def _feature_differences(one: tuple[Feature, ...], other: tuple[Feature, ...]) -> list[Difference]:
+    names = dict.fromkeys(feature.name for feature in (*one, *other))
+    pairs = [tuple(next((f for f in side if f.name == name), None) for side in (one, other)) for name in names]
     different = [
         Difference(f"feature {name}", _feature_text(ours, others), _feature_text(others, ours))
         for name, (ours, others) in zip(names, pairs, strict=True)
         if ours != others
     ]
-    if not different and mine != theirs:
-        orders = [", ".join(feature.name for feature in side) for side in (mine, theirs)]
+    if not different and one != other:
+        orders = [", ".join(feature.name for feature in side) for side in (one, other)]
         different.append(Difference("order of features", *orders))
     return different
 

@@ -36,7 +36,8 @@ OPTIONAL = tuple(NOTED)
 INTERRUPTED = "interrupted"
 PACE = ("velocity", "acceleration")
 """Reasons for which the safety filter slows down a robot that runs at reduced speed."""
-GRAVE = ("workspace", "force", "non_finite")
+BLOCKING = ("workspace", "force", "non_finite")
+"""Reasons for which the safety filter blocks a command."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,13 @@ class RealEpisodes:
         return self._periods([np.where(slowed & (name in PACE), 0, periods) for name, periods in self.safety.items()])
 
     @property
-    def grave(self) -> np.ndarray:
-        """(n,) control periods in which the filter stopped the robot from leaving the workspace or pressing on, or
-        rejected a NaN or infinite command. Clipping to joint limits is normal and not counted."""
-        return self._periods([periods for name, periods in self.safety.items() if name in GRAVE])
+    def blocked(self) -> np.ndarray:
+        """(n,) control periods in which the filter blocked a command.
+
+        The command would have left the workspace or pressed on, or it was NaN or infinite. Clipping to joint limits is
+        normal and not counted.
+        """
+        return self._periods([periods for name, periods in self.safety.items() if name in BLOCKING])
 
     def _periods(self, by_reason: list[np.ndarray]) -> np.ndarray:
         return np.minimum(np.sum(by_reason, axis=0), self.length) if by_reason else np.zeros(len(self), int)

@@ -8,38 +8,32 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.deploy.robot import Briefing, Description, Limits, Outcome, Reading
+from twinloop.deploy.twin_connection import TwinConnection
 from twinloop.environments.make import mobile_embodiment
 from twinloop.environments.mobile import MobileEmbodiment
 from twinloop.environments.mobile_rollout import DIVERGED, longest_ticks, termination_terms
 from twinloop.environments.term import StepState
-from twinloop.errors import RobotError
 from twinloop.run.config import load_config
 from twinloop.run.mobile import MobileConfig
 
 ALONE = np.zeros(1, int)
 
 
-class MobileTwinRobot:
+class MobileTwinRobot(TwinConnection[MobileEmbodiment]):
     """`config` is the path of a config of a robot with legs or wheels."""
 
     def __init__(self, config: str):
-        self.id = f"twin:{config}"
+        super().__init__(f"twin:{config}")
         loaded = load_config(Path(config))
         assert isinstance(loaded, MobileConfig)
         self._config = loaded
-        self._robot: MobileEmbodiment | None = None
-        self._running, self._clock_s = False, 0.0
 
     def connect(self) -> Description:
-        if self._robot is None:
+        if self._simulation is None:
             seed = self._config.rollout.seed
-            self._robot = robot = mobile_embodiment(self._config, width=1, seed=seed)
+            self._simulation = robot = mobile_embodiment(self._config, width=1, seed=seed)
             self._ends, self._longest = termination_terms(robot), longest_ticks(robot)
             self._about = _description(robot, self.id, self._config.scene.task.name)
-        return self._about
-
-    def describe(self) -> Description:
-        self._connected()
         return self._about
 
     def begin(self, episode: int) -> Briefing:
@@ -58,10 +52,8 @@ class MobileTwinRobot:
         return self._reading
 
     def act(self, action: np.ndarray) -> None:
-        robot, action = self._begun(), np.asarray(action, float)
-        if action.shape != robot.action.shape or not np.isfinite(action).all():
-            raise RobotError(f"{self.id}: act: {robot.action.shape[0]} finite numbers were expected")
-        command = np.clip(action, robot.scale.lowest, robot.scale.highest)[None]
+        robot = self._begun()
+        command = np.clip(self._checked(action), robot.scale.lowest, robot.scale.highest)[None]
         robot.step(None, command)
         self._ticks += 1
         previous, self._action = self._action, (command - robot.scale.centre) / robot.scale.span
@@ -73,8 +65,7 @@ class MobileTwinRobot:
         self._failure = self._failure or next(iter(ended), "")
         self._over = bool(self._failure) or bool(self._ticks[0] >= self._longest)
         if self._failure == DIVERGED:
-            self._running = False
-            raise RobotError(f"{self.id}: the physics of this episode diverged")
+            raise self._diverged()
         self._clock_s += 1 / robot.rate_hz
         self._look()
 
@@ -89,27 +80,6 @@ class MobileTwinRobot:
             return Outcome(None, f"the scene cannot be done by any robot: {self._impossible}")
         success = bool(robot.succeeded()[0])
         return Outcome(success, "judged by the task", "" if success else self._failure or robot.unfinished)
-
-    def close(self) -> None:
-        self._robot, self._running = None, False
-
-    def __enter__(self) -> "MobileTwinRobot":
-        self.connect()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _connected(self) -> MobileEmbodiment:
-        if self._robot is None:
-            raise RobotError(f"{self.id}: not connected")
-        return self._robot
-
-    def _begun(self) -> MobileEmbodiment:
-        robot = self._connected()
-        if not self._running:
-            raise RobotError(f"{self.id}: no episode has begun")
-        return robot
 
     def _look(self) -> None:
         robot = self._connected()

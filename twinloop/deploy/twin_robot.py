@@ -11,7 +11,7 @@ import numpy as np
 
 from twinloop.deploy.description import description_of
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
-from twinloop.errors import RobotError
+from twinloop.deploy.twin_connection import TwinConnection
 from twinloop.observe.live_cameras import LiveCameras
 from twinloop.observe.live_sensors import LiveSensors
 from twinloop.observe.pictures import picture_features
@@ -25,22 +25,19 @@ ALONE = np.zeros(1, int)
 SETTLE_S = 0.4
 
 
-class TwinRobot:
+class TwinRobot(TwinConnection[Cell]):
     """`config` is the path of a config; "" is the embedded pick-and-place cell."""
 
     def __init__(self, config: str = ""):
-        self.id = f"twin:{config}" if config else "twin"
+        super().__init__(f"twin:{config}" if config else "twin")
         self._config: RunConfig = load_config(Path(config)) if config else embedded_config()
         self._seed = self._config.rollout.seed
-        self._cell: Cell | None = None
-        self._running = False
-        self._clock_s = 0.0
 
     def connect(self) -> Description:
-        if self._cell is None:
+        if self._simulation is None:
             twin = twin_of(self._config)
-            self._cell = Cell(twin, width=1)
-            self._drive = Drive(self._cell, seed=self._seed)
+            self._simulation = Cell(twin, width=1)
+            self._drive = Drive(self._simulation, seed=self._seed)
             self._sampler = self._config.sampler(seed=self._seed)
             about = description_of(twin, id=self.id, lockstep=True)
             features = tuple(feature.name for feature in about.observed)
@@ -51,10 +48,6 @@ class TwinRobot:
             self._eyes = LiveCameras(twin, cameras, seen, width=1, seed=self._seed) if seen else None
             task = self._config.scene.task.name
             self._about = replace(about, observed=(*about.observed, *films), task=task)
-        return self._about
-
-    def describe(self) -> Description:
-        self._connected()
         return self._about
 
     def begin(self, episode: int) -> Briefing:
@@ -84,10 +77,8 @@ class TwinRobot:
         return self._reading
 
     def act(self, action: np.ndarray) -> None:
-        action = np.asarray(action, float)
-        if action.shape != self._about.action.shape or not np.isfinite(action).all():
-            raise RobotError(f"{self.id}: act: {self._about.action.shape[0]} finite numbers were expected")
-        self._command(np.clip(action, *self._about.limits.position.T))
+        self._begun()
+        self._command(np.clip(self._checked(action), *self._about.limits.position.T))
 
     def stop(self) -> None:
         cell = self._begun()
@@ -102,35 +93,13 @@ class TwinRobot:
         success = bool(cell.twin.task.succeeded(cell)[0])
         return Outcome(success, "judged by the task")
 
-    def close(self) -> None:
-        self._cell, self._running = None, False
-
-    def __enter__(self) -> "TwinRobot":
-        self.connect()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _connected(self) -> Cell:
-        if self._cell is None:
-            raise RobotError(f"{self.id}: not connected")
-        return self._cell
-
-    def _begun(self) -> Cell:
-        cell = self._connected()
-        if not self._running:
-            raise RobotError(f"{self.id}: no episode has begun")
-        return cell
-
     def _command(self, action: np.ndarray) -> None:
         cell = self._begun()
         joints = cell.twin.joints
         self._opening = action[joints:].copy()
         cell.step(None, self._drive.carry(action[None, :joints]), self._opening[None])
         if cell.failed[0] or not np.isfinite(cell.arm_position_rad).all():
-            self._running = False
-            raise RobotError(f"{self.id}: the physics of this episode diverged")
+            raise self._diverged()
         self._clock_s += cell.twin.control_period_s
         self._look()
 

@@ -6,16 +6,14 @@ no evidence of a gap. Entries that were not measured have the spread of all entr
 episodes.
 """
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
+from twinloop.diagnose.shipped import shipped_figures
 from twinloop.diagnose.summary import NAMES, TraitSummary
-from twinloop.errors import CorruptError
 
 PRIOR_CELLS = 2.0
 """Weight of the pooled relative spread, in cells."""
@@ -81,10 +79,4 @@ def spread_of(cells: list[dict[str, Any]]) -> EngineSpread:
 @lru_cache(maxsize=1)
 def engine_spread() -> EngineSpread:
     """The spread that is stored with the package."""
-    text = files("twinloop.diagnose").joinpath("engine_spread.json").read_text(encoding="utf-8")
-    try:
-        return spread_of(json.loads(text)["cells"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptError(
-            f"engine_spread.json (shipped): cannot be read ({error!s:.80}); install twinloop again"
-        ) from None
+    return shipped_figures("engine_spread.json", "cells", spread_of)

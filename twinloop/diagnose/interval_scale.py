@@ -6,16 +6,14 @@ of its interval's width on that side. An interval is multiplied by the 90 % quan
 few measured rows, so the errors of all gaps count as some further rows of it.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from twinloop.errors import CorruptError
+from twinloop.diagnose.shipped import shipped_figures
 from twinloop.randomize.parameter import GAPS, Gap
 
 COVERED = 0.9
@@ -87,10 +85,4 @@ def _factor(errors: np.ndarray, own: np.ndarray) -> float:
 @lru_cache(maxsize=1)
 def interval_scale() -> IntervalScale:
     """The scale that is stored with the package."""
-    text = files("twinloop.diagnose").joinpath("interval_scale.json").read_text(encoding="utf-8")
-    try:
-        return scale_of(json.loads(text)["rows"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorruptError(
-            f"interval_scale.json (shipped): cannot be read ({error!s:.80}); install twinloop again"
-        ) from None
+    return shipped_figures("interval_scale.json", "rows", scale_of)

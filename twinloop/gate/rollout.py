@@ -213,7 +213,7 @@ def _stopping(registry: Registry, rollout: Rollout, trials: RealEpisodes, rules:
                 f"expected, and at most {rules.rollout.drop:.0%} less is allowed"
             )
         periods = int(trials.length.sum())
-        share = float(trials.grave.sum()) / periods if periods else 0.0
+        share = float(trials.blocked.sum()) / periods if periods else 0.0
         if share > rules.production.safety:
             reasons.append(f"safety: the filter prevented harm in {share:.1%} of the control periods")
     return tuple(reasons)

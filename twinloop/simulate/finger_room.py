@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from twinloop.simulate.fixed_jaw import JAW_CLEAR_M, fixed_jaw_m
 from twinloop.simulate.view import View
 from twinloop.twin.phase import FingerRoom
 from twinloop.twin.robots.opening import opening_m
@@ -10,8 +11,6 @@ from twinloop.twin.twin import Twin
 FINGER_M = 0.02
 """Thickness and width of a finger."""
 TIP_M = 0.01  # from the tool's frame to the ends of the fingers
-CLEAR_M = 0.004
-"""Gap between a thing and a jaw that does not move."""
 
 
 def blocked_m(twin: Twin, view: View, room: FingerRoom, entity: str, rows: np.ndarray) -> np.ndarray:
@@ -54,10 +53,10 @@ def _asides_m(twin: Twin, half_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Args:
         half_m: (n,) half of the width of the thing.
     """
-    opening, jaw_m = opening_m(twin.robot), twin.robot.closed_tips_m[1]
+    opening, jaw_m = opening_m(twin.robot), fixed_jaw_m(twin.robot)
     if not jaw_m:
         aside = np.full(len(half_m), (opening + FINGER_M) / 2)
         return aside, -aside
     # A jaw that does not move stands beside the thing, and the other one is the whole opening away from it.
-    still = np.sign(jaw_m) * (half_m + CLEAR_M + FINGER_M / 2)
+    still = np.sign(jaw_m) * (half_m + JAW_CLEAR_M + FINGER_M / 2)
     return still, still - np.sign(jaw_m) * (opening + FINGER_M)

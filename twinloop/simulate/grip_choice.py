@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from twinloop.simulate.finger_room import CLEAR_M, blocked_m
+from twinloop.simulate.finger_room import blocked_m
+from twinloop.simulate.fixed_jaw import beside_jaw, fixed_jaw_m
 from twinloop.simulate.view import View
 from twinloop.twin.objects import Part
 from twinloop.twin.phase import GripChoice
@@ -35,7 +36,7 @@ def chosen_grips(
             near = _relaxed_axes(twin, view.position(choice.of), base_m)
         alike = (halfway[:, :, 1] * near[:, :, 1]).sum(axis=1)
         axes = np.where((alike >= 0)[:, None, None], identity, turned)
-        return _beside_jaw(twin, np.zeros((count, 3)), axes, BAR_M), axes
+        return beside_jaw(twin.robot, np.zeros((count, 3)), axes, BAR_M), axes
     axes, at_m = np.tile(np.eye(3), (count, 1, 1)), np.zeros((count, 3))
     for entity in view.entity_of(choice.of):
         rows = np.flatnonzero(wanted & view.played_by(choice.of, entity))
@@ -53,7 +54,7 @@ def chosen_grips(
         most_rad = np.inf if twin.robot.area is None else twin.robot.area.lean_rad
         axes = product(axes, about(CLOSING, np.full(count, np.clip(choice.tilt_rad, -most_rad, most_rad))))
     grip_m = at_m + np.array(choice.offset_m) - choice.raise_m * axes[:, :, 2]
-    if not twin.robot.closed_tips_m[1]:
+    if not fixed_jaw_m(twin.robot):
         return grip_m, axes
     half_m = (np.abs(axes[:, :, 1]) * view.half_extents_m(choice.of)).sum(axis=1)
     for entity in view.entity_of(choice.of):
@@ -61,7 +62,7 @@ def chosen_grips(
         if parts:
             rows = np.flatnonzero(wanted & view.played_by(choice.of, entity))
             half_m[rows] = _half_width_m(parts, grip_m[rows], axes[rows, :, 1], half_m[rows])
-    return _beside_jaw(twin, grip_m, axes, half_m), axes
+    return beside_jaw(twin.robot, grip_m, axes, half_m), axes
 
 
 def _half_width_m(parts: tuple[Part, ...], grip_m: np.ndarray, closing: np.ndarray, whole_m: np.ndarray) -> np.ndarray:
@@ -88,18 +89,6 @@ def _relaxed_axes(twin: Twin, position: np.ndarray, base_m: tuple[float, float, 
     home_rad = np.arctan2(y - base_m[1], x - base_m[0])
     turn_rad = np.arctan2(position[:, 1] - base_m[1], position[:, 0] - base_m[0]) - home_rad
     return about_z(turn_rad) @ axes
-
-
-def _beside_jaw(twin: Twin, grip_m: np.ndarray, axes: np.ndarray, half_m: np.ndarray | float) -> np.ndarray:
-    """(n, 3) grips, moved so that what is gripped is next to the jaw that does not move, if the gripper has one.
-
-    Otherwise the moving jaw would push it there: a thing would slide, and a handle would pull the hand.
-    """
-    jaw_m = twin.robot.closed_tips_m[1]
-    if not jaw_m:
-        return grip_m
-    aside_m = jaw_m - np.sign(jaw_m) * (np.asarray(half_m) + CLEAR_M)
-    return grip_m - aside_m.reshape(-1, 1) * axes[:, :, 1]
 
 
 def _approach(view: View, choice: GripChoice) -> np.ndarray:

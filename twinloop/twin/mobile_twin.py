@@ -6,6 +6,8 @@ from typing import Any, Protocol
 import mujoco
 import numpy as np
 
+from twinloop.twin.control_rate import ControlRate
+
 
 class MobileRobot(Protocol):
     """The names in a model that every mobile robot has."""
@@ -18,7 +20,7 @@ class MobileRobot(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MobileTwin:
+class MobileTwin(ControlRate):
     """A robot that moves about, compiled once and simulated many times.
 
     Rows of the parameter table that act on driven joints read the indices that begin with `arm_`, as for arms.
@@ -30,9 +32,7 @@ class MobileTwin:
         longest_s: time limit of an episode.
     """
 
-    model: mujoco.MjModel
     robot: Any
-    control_hz: int
     arm_joints: np.ndarray
     arm_qpos: np.ndarray
     arm_dofs: np.ndarray
@@ -41,15 +41,6 @@ class MobileTwin:
     ground_geom: int
     longest_delay_s: float = 0.0
     longest_s: float
-
-    @property
-    def control_period_s(self) -> float:
-        return 1 / self.control_hz
-
-    @property
-    def substeps(self) -> int:
-        """Physics steps per control period."""
-        return round(self.control_period_s / self.model.opt.timestep)
 
     @property
     def joints(self) -> int:

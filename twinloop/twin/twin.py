@@ -7,6 +7,7 @@ from functools import cached_property
 import mujoco
 import numpy as np
 
+from twinloop.twin.control_rate import ControlRate
 from twinloop.twin.entity import Fixture, Thing, state_names
 from twinloop.twin.grasps import Grips
 from twinloop.twin.language import filled
@@ -116,7 +117,7 @@ class ArmIndex:
 
 
 @dataclass(frozen=True)
-class Twin:
+class Twin(ControlRate):
     """A robot, a task and its entities on a table, compiled once and simulated many times.
 
     Index arrays refer to the model's joints, state and controls; sensor ranges refer to `sensordata`. Those that begin
@@ -133,11 +134,8 @@ class Twin:
             of the model.
     """
 
-    model: mujoco.MjModel
     robot: Robot
     task: Task
-    control_hz: int
-
     arm_joints: np.ndarray
     arm_qpos: np.ndarray
     arm_dofs: np.ndarray
@@ -157,15 +155,6 @@ class Twin:
     pad_geoms: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
     surroundings: frozenset[Kind] = frozenset()
     drive: RobotDrive | None = None
-
-    @property
-    def control_period_s(self) -> float:
-        return 1 / self.control_hz
-
-    @property
-    def substeps(self) -> int:
-        """Physics steps per control period."""
-        return round(self.control_period_s / self.model.opt.timestep)
 
     @property
     def arm_limits_rad(self) -> np.ndarray:

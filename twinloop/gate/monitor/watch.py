@@ -103,7 +103,7 @@ def watch(monitor: Monitor, real: RealEpisodes, unusual: np.ndarray | None) -> t
     values: dict[str, np.ndarray] = {
         SUCCESS: real.managed.astype(float),
         INTERVENTIONS: (real.interventions > 0).astype(float),
-        SAFETY: real.grave / np.maximum(real.length, 1),
+        SAFETY: real.blocked / np.maximum(real.length, 1),
     }
     if unusual is not None:
         values[DRIFT] = np.asarray(unusual, float)

@@ -31,7 +31,7 @@ def rules(case: Case) -> tuple[Rule, ...]:
         Rule("interventions", "share of episodes with an intervention", "at most", limits.interventions,
              partial(_share, case, "episodes", lambda real: real.interventions > 0)),
         Rule("safety", "share of periods in which the filter stopped it from leaving the workspace or pressing on",
-             "at most", limits.safety, partial(_periods, case, lambda real: real.grave)),
+             "at most", limits.safety, partial(_periods, case, lambda real: real.blocked)),
         Rule("filter", "share of periods in which the filter changed the command for any reason", "at most",
              limits.filter, partial(_periods, case, lambda real: real.filtered)),
         Rule("finite commands", "periods with NaN or infinite commands", "at most", 0.0,
