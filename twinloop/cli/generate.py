@@ -1,12 +1,10 @@
 """Simulate, curate and write a dataset. The same command continues after a kill."""
 
 import argparse
-import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +24,7 @@ from twinloop.cli.arguments import (
     names_of,
     patch_of,
 )
+from twinloop.cli.early_report import EarlyReport
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.dataset import describe
 from twinloop.dataset.progress import GenerateProgress
@@ -41,7 +40,6 @@ from twinloop.twin.task_checks import unfit
 from twinloop.twin.tasks import tasks
 
 if TYPE_CHECKING:
-    from twinloop.dashboard.report import ReportDraft
     from twinloop.run.config import RunConfig
 
 EXAMPLES = """\
@@ -63,9 +61,6 @@ examples:
 
 SHARD_OF_SEVERAL = 16
 """Episodes per shard with --tasks. A shard holds episodes of one task, so small shards keep the shares exact."""
-
-DRAWS_FROM = 0.9
-"""Share of a run after which the report is prepared. At the end of a run, workers wait for each other."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -199,15 +194,14 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             raise UsageError(f"scene: {reason}")
     if isinstance(out, Remote):
         out = replace(out, single_writer=args.single_writer)
-    drafts: list[Future[ReportDraft | None]] = []
-    with show_progress(console, "generating") as show, ThreadPoolExecutor(max_workers=1) as beside_export:
-        preparing: list[Future[Callable[[Path], ReportDraft]]] = []
+    # An object store has no report.
+    early = EarlyReport(out, args.workers) if isinstance(out, Path) else None
+    with show_progress(console, "generating") as show, early or nullcontext():
 
         def on_progress(progress: GenerateProgress) -> None:
             show(_as_progress(progress))
-            nearly = DRAWS_FROM * progress.planned <= progress.attempted < progress.planned
-            if nearly and not preparing and isinstance(out, Path):
-                preparing.append(beside_export.submit(_prepare_report, args.workers or os.cpu_count() or 1))
+            if early is not None:
+                early.on_progress(progress)
 
         generated = generate(
             config,
@@ -219,13 +213,12 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             executor=executor_of(args.executor, args.address),
             engine=engine_of(args),
             on_progress=on_progress,
-            on_committed=lambda workers: drafts.append(beside_export.submit(_draft_report, out, workers)),
+            on_committed=early.on_committed if early is not None else lambda _: None,
         )
-    # An object store has no report. Only the episode tables are copied, which is enough to count rejected episodes.
+    # Of an object store only the episode tables are copied, which is enough to count rejected episodes.
     local = out if isinstance(out, Path) else mirror(out, only=[EPISODES])
     facts = describe(local)
-    draft = drafts[0].result()
-    report = draft.write() if draft else None
+    report = early.write() if early is not None else None
     _summarise(console, generated, facts, report)
     progress = generated.progress
     return {
@@ -240,22 +233,6 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "report": str(report) if report else None,
         "workers": generated.workers,
     }
-
-
-def _prepare_report(workers: int) -> Callable[[Path], "ReportDraft"]:
-    """Start the process that draws the report's charts, and return the function that drafts the report."""
-    # Imported here, because these imports would delay the start of the workers.
-    from twinloop.dashboard.drawing import prepare_drawing
-
-    prepare_drawing(workers)
-    from twinloop.dashboard.report import draft_report
-
-    return draft_report
-
-
-def _draft_report(out: Path | Remote, workers: int) -> "ReportDraft | None":
-    """The report without its frame. It is drafted while the dataset is exported."""
-    return None if isinstance(out, Remote) else _prepare_report(workers)(out)
 
 
 def _as_progress(progress: GenerateProgress) -> Progress:
