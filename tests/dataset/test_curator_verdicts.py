@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from twinloop.curate.discriminator.curator import IMPLAUSIBLE, Curator
+from twinloop.curate.discriminator.curator_file import save_curator
 from twinloop.curate.discriminator.images import thumbnails
 from twinloop.curate.discriminator.training import KINDS, train_curator
 from twinloop.curate.discriminator.trajectories import STATE, Trajectories, joined
@@ -15,6 +16,8 @@ from twinloop.curate.verdict import ACCEPTED, Verdicts
 from twinloop.dataset import Dataset
 from twinloop.dataset.curator_verdicts import judge_with_curator
 from twinloop.dataset.trajectories import read_trajectories
+from twinloop.errors import RenderError
+from twinloop.observe.gl import context
 from twinloop.observe.recording import Feature, Recording
 from twinloop.pipeline.generate import generate
 from twinloop.run.config import config_from_text
@@ -22,6 +25,10 @@ from twinloop.twin.twin import Twin
 
 CAMERA = "observation.images.front"
 CELL = "rollout: {seed: 5}\ndataset: {shard_episodes: 48}\n"
+FILMED = """\
+cameras:
+  front: {position_m: [1.3, 0, 0.6], look_at_m: [0.45, 0, 0.1], width: 32, height: 32, rate_hz: 25}
+"""
 TRAINING = 40
 BLACK, USUAL = 0, 1
 
@@ -80,3 +87,26 @@ def test_usual_images_pass_and_black_ones_are_implausible(curator: Curator, epis
     unseen = episodes.take(np.arange(TRAINING, len(episodes)))
     assert verdicts_of(curator, unseen, twin, USUAL).count(ACCEPTED) >= len(unseen) - 1
     assert verdicts_of(curator, unseen, twin, BLACK) == [IMPLAUSIBLE] * len(unseen)
+
+
+def test_generate_judges_the_images_that_it_renders(curator: Curator, tmp_path: Path):
+    """A curator of drawn images rejects rendered ones; without its model of images it accepts the same episodes."""
+    try:
+        context()
+    except RenderError as error:
+        pytest.skip(f"no pictures here: {error}")
+    pytest.importorskip("av", reason="needs twinloop[video]")
+    config = config_from_text(f"{CELL}{FILMED}", name="cell.yaml", folder=tmp_path)
+    numbers_only = replace(curator, model=replace(curator.model, images={}), schema=replace(curator.schema, cameras=()))
+    for name, judge in (("images", curator), ("numbers", numbers_only)):
+        save_curator(judge, tmp_path / name)
+        generate(
+            config, tmp_path / f"{name}-data", episodes=3, workers=1, keep_rejected=True, curator=tmp_path / name
+        )  # fmt: skip
+    seen, unseen = (Dataset.open(tmp_path / f"{name}-data") for name in ("images", "numbers"))
+    assert unseen.attempts()["verdict"].to_pylist() == [ACCEPTED] * 3
+    assert seen.attempts()["verdict"].to_pylist() == [IMPLAUSIBLE] * 3
+    assert all("front" in reason for reason in seen.attempts()["curator_reason"].to_pylist())
+    # The stored video is compressed, so its scores are only nearly those of the rendered images.
+    later = curator.score(joined(list(read_trajectories(seen, images=True))), duplicates=False).values
+    np.testing.assert_allclose(seen.attempts()["check/implausible"].to_numpy(), later, rtol=0.1)

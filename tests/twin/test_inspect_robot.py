@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import mujoco
+import numpy as np
 import pytest
 import yaml
 
@@ -11,7 +12,10 @@ from tests.twin.small_robots import stl_box, urdf_arm
 from twinloop.cli import main
 from twinloop.dataset import Dataset
 from twinloop.run.config import config_from_text
+from twinloop.twin.robot import Robot
+from twinloop.twin.robots import measure
 from twinloop.twin.robots.franka_panda import build
+from twinloop.twin.robots.grippers import GRIPPERS
 
 
 @pytest.fixture
@@ -100,6 +104,59 @@ def test_an_arm_without_gripper_gets_a_shipped_one(folder: Path, capsys: pytest.
     assert "no torque limits" in text
     (folder / "cell.yaml").write_text(text)
     assert successes(folder / "cell.yaml", 4) == 4
+
+
+@pytest.mark.parametrize("gripper", GRIPPERS)
+def test_the_closed_tips_of_an_attached_gripper_are_where_its_fingers_are(
+    folder: Path, capsys: pytest.CaptureFixture[str], gripper: str
+):
+    Path("arm.urdf").write_text(urdf_arm(fingers=False))
+    code, text, _ = inspect(capsys, "arm.urdf", "--gripper", gripper)
+    assert code == 0
+    robot = config_from_text(text, name="cell.yaml", folder=folder).scene.robot
+    reach_m = [fingertip_m(robot, control) for control in (robot.gripper.open_control, robot.gripper.closed_control)]
+    assert robot.closed_tips_m[:2] == (0.0, 0.0)
+    assert robot.closed_tips_m[2] == pytest.approx(reach_m[1] - reach_m[0], abs=0.003)
+
+
+def fingertip_m(robot: Robot, control: float) -> float:
+    """How far the fingers of the settled gripper extend along the tool's z axis, from the tool's frame."""
+    model, gripper = robot.build().compile(), robot.gripper
+    data = measure.settled(
+        model, model.actuator(gripper.actuator).id, control,
+        joints=[model.joint(name).id for name in gripper.joints],
+        arm_joints=[model.joint(name).id for name in robot.arm_joints], home_rad=robot.home_rad,
+    )  # fmt: skip
+    tool = data.site(robot.tool_site)
+    out = np.array(tool.xmat).reshape(3, 3)[:, 2]
+    fingers = [model.body(name).id for name in gripper.finger_bodies]
+    ends = []
+    for geom in np.flatnonzero(np.isin(model.geom_bodyid, fingers)):
+        along, size = np.abs(out @ data.geom_xmat[geom].reshape(3, 3)), model.geom_size[geom]
+        if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_CAPSULE:
+            extent_m = size[0] + along[2] * size[1]
+        else:
+            assert model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_BOX
+            extent_m = along @ size
+        ends.append(out @ (data.geom_xpos[geom] - np.array(tool.xpos)) + extent_m)
+    return float(max(ends))
+
+
+@pytest.mark.parametrize(("middle_rad", "yaw_deg"), [(np.pi / 2, -90), (-np.pi / 2, 90)])
+def test_an_arm_that_faces_aside_is_turned_to_the_table(
+    folder: Path, capsys: pytest.CaptureFixture[str], middle_rad: float, yaw_deg: float
+):
+    """Its first joint turns a quarter, so the arm reaches the table only if its base is turned."""
+    spec = build()
+    spec.joint("joint1").range = (middle_rad - np.pi / 4, middle_rad + np.pi / 4)
+    spec.actuator("joint1").ctrlrange = spec.joint("joint1").range
+    spec.compile()
+    Path("arm.xml").write_text(spec.to_xml())
+    code, text, _ = inspect(capsys, "arm.xml")
+    assert code == 0
+    assert yaml.safe_load(text)["scene"]["robot"]["mount_yaw_deg"] == yaw_deg
+    (folder / "cell.yaml").write_text(text)
+    assert successes(folder / "cell.yaml", 2) == 2
 
 
 def test_the_json_names_joints_and_what_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]):
