@@ -175,6 +175,7 @@ def loop(
     trials: int = LoopConfig.trials,
     episodes: int = LoopConfig.episodes,
     steps: int = LoopConfig.steps,
+    evaluation_episodes: int = LoopConfig.evaluation_episodes,
     strategy: Strategy = LoopConfig.strategy,
     policy: str = LoopConfig.policy,
     gated: bool = LoopConfig.gated,
@@ -198,6 +199,7 @@ def loop(
         trials: episodes on the robot in each round.
         episodes: simulated episodes in each round.
         steps: training steps of the first round.
+        evaluation_episodes: episodes in which a policy is evaluated in the twin, per kind of object.
         strategy: how ranges and demonstrations are chosen: `"diagnose"`, `"adr"`, `"wide"`, `"blind"` or `"real"`.
         policy: `"mlp"`, `"act"`, `"flow"`, or the name of a policy plugin.
         gated: policies reach the robot through the gate; False only for twins and rehearsal cells.
@@ -209,7 +211,7 @@ def loop(
 
     Example:
         >>> result = tl.loop("cell.yaml", "twin:cell.yaml", "loops/demo", rounds=0, episodes=48, steps=20, trials=8,
-        ...                  simulated=True)
+        ...                  evaluation_episodes=8, simulated=True)
         >>> result.reached, len(result.rounds)
         (False, 1)
     """
@@ -217,7 +219,8 @@ def loop(
     robot_name = robot if isinstance(robot, str) else type(robot).__name__
     settings = LoopConfig(
         robot=robot_name, strategy=strategy, rounds=rounds, target=target, budget=budget, trials=trials,
-        episodes=episodes, steps=steps, policy=policy, gated=gated, simulated=simulated, seed=seed, workers=workers,
+        episodes=episodes, steps=steps, evaluation_episodes=evaluation_episodes, policy=policy, gated=gated,
+        simulated=simulated, seed=seed, workers=workers,
     )  # fmt: skip
     return run_loop(
         run_config,

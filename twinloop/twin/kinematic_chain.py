@@ -5,11 +5,14 @@ their reference position.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import mujoco
 import numpy as np
 
 from twinloop.twin.rotation import cross
+
+IDENTITY = np.eye(3)
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,18 @@ class _Segment:
     axis: np.ndarray
     reference: float
     slides: bool
+
+    @cached_property
+    def skew(self) -> tuple[np.ndarray, np.ndarray]:
+        """(3, 3) the matrix of the cross product with the axis, and its square."""
+        x, y, z = self.axis
+        skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+        return skew, skew @ skew
+
+    def turned(self, angles: np.ndarray) -> np.ndarray:
+        """(n, 3, 3) rotations about the axis, by Rodrigues' formula."""
+        skew, square = self.skew
+        return IDENTITY + np.sin(angles)[:, None, None] * skew + (1 - np.cos(angles))[:, None, None] * square
 
 
 @dataclass(frozen=True)
@@ -107,7 +122,7 @@ class KinematicChain:
     def frames(self, positions: np.ndarray) -> ToolPoses:
         """The site at (n, joints) joint positions."""
         n = len(positions)
-        rotation, point = np.broadcast_to(np.eye(3), (n, 3, 3)), np.zeros((n, 3))
+        rotation, point = np.broadcast_to(IDENTITY, (n, 3, 3)), np.zeros((n, 3))
         anchors, axes, slides = {}, {}, {}
         for joint, segment in self._segments.items():
             point = point + rotation @ segment.translation_m
@@ -117,7 +132,7 @@ class KinematicChain:
             if segment.slides:
                 point = point + axes[joint] * displacement[:, None]
             else:
-                rotation = rotation @ _turned(segment.axis, displacement)
+                rotation = rotation @ segment.turned(displacement)
         point = point + rotation @ self._tool_translation_m
         jacobian = np.zeros((n, 6, len(self._joints)))
         for column, joint in enumerate(self._joints):
@@ -140,10 +155,3 @@ def _matrix(quat: np.ndarray) -> np.ndarray:
     matrix = np.zeros(9)
     mujoco.mju_quat2Mat(matrix, quat)
     return matrix.reshape(3, 3)
-
-
-def _turned(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """(n, 3, 3) rotations about a unit axis, by Rodrigues' formula."""
-    x, y, z = axis
-    skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + np.sin(angles)[:, None, None] * skew + (1 - np.cos(angles))[:, None, None] * (skew @ skew)

@@ -209,6 +209,8 @@ def _step(
     damped = damping[:, None, None] * np.eye(twist.shape[1])
     first = _damped_step(jacobian, twist, homing, damped)
     moves = (rad + first >= low) & (rad + first <= high)
+    if moves.all():
+        return first
     step = _damped_step(jacobian * moves[:, None, :], twist, homing * moves, damped)
     # The joints that take no part go up to their limits instead.
     return np.where(moves, step, np.clip(rad + first, low, high) - rad)

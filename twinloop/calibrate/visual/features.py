@@ -60,7 +60,8 @@ def _noise(frames: np.ndarray) -> tuple[float, float]:
     if still.mean() < FEWEST_STILL:
         return np.nan, np.nan
     values, square = level[still], change[still] ** 2 / 2
-    order = np.argsort(values, kind="stable")
+    # Means of two levels are whole or half levels. Small integers are sorted by radix, which is many times faster.
+    order = np.argsort((2 * values).astype(np.int16), kind="stable")
     bins = [part for part in np.array_split(order, LEVEL_BINS) if len(part) >= 50]
     if len(bins) < 3:
         return np.nan, np.nan
