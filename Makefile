@@ -1,6 +1,6 @@
 # Targets of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup opengl chromium run test quick faults check format type lint bench docs pictures wheel clean
+.PHONY: help setup opengl chromium run test times quick faults check format type lint bench docs pictures wheel clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,7 +8,7 @@ BASE   := $(VENV)/.base
 STAMP  := $(VENV)/.installed
 PYTHON ?= python3
 OPENGL := libegl1 libosmesa6 libgl1-mesa-dri
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -54,13 +54,17 @@ run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 test: check chromium ## lint, types and all tests, one process per core
 	$(PYTEST)
 
+times: setup ## run all tests and write their CPU times into tests/module_times.json
+	$(PYTEST) --record-times
+
 quick: lint ## lint and the tests that are fast and start no process
 	$(PYTEST) --quick
 
 faults: setup ## inject every fault as often as docs/promises.md says (about half an hour; as root also a full disk)
 	TWINLOOP_FAULTS=full $(BIN)/python -m pytest tests/faults tests/laws/test_one_digest.py tests/laws/test_ray_laws.py tests/laws/test_store_laws.py -s -o faulthandler_timeout=7200
 
-check: lint type ## lint and types
+check: setup ## lint and types, side by side
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint type
 
 lint: setup ## ruff
 	$(BIN)/ruff check .

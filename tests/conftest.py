@@ -1,5 +1,6 @@
 """Shared fixtures: one compiled twin, a helper that simulates a few episodes, and an object store."""
 
+import gc
 import os
 import shutil
 import sys
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from tests.markers import pytest_addoption, pytest_collection_modifyitems, pytest_ignore_collect  # noqa: F401
+from tests.module_times import TimeRecorder
 from tests.object_store import BUCKET, Store, program, serving
+from tests.schedule import ModuleSchedule
 from twinloop.randomize.distribution import Distribution, Uniform
 from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
@@ -26,6 +29,16 @@ from twinloop.twin.twin import Twin
 
 # Tests run beside one another: threads of torch would only wait for those of the next process.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Tests start hundreds of processes. Without stored bytecode each of them compiles the whole package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# Without this name, every import of MuJoCo starts a process that looks for the library.
+if glfw := find_spec("glfw"):
+    library = Path(str(glfw.origin)).parent / "x11" / "libglfw.so"
+    if library.exists():
+        os.environ.setdefault("PYGLFW_LIBRARY", str(library))
 
 # Temporary folders in memory: tests write some 20,000 files with fsync, which takes minutes on a disk.
 MEMORY, LEAST_FREE_BYTES = Path("/dev/shm"), 4 * 2**30
@@ -44,6 +57,21 @@ Simulate = Callable[..., Episodes]
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than cores: tests wait for the processes, browsers and stores that they start."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ModuleSchedule | None:
+    return ModuleSchedule(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is loaded by now out of garbage collections and of the pages that forked processes copy."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--record-times"):
+        config.pluginmanager.register(TimeRecorder(config))
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.markers import MARKERS, SLOW_FOLDERS, SLOW_MODULES, TESTS
+from tests.markers import MARKERS, SLOW_FOLDERS
+from tests.module_times import TESTS, module_times
 
 
-@pytest.mark.parametrize("path", [*SLOW_FOLDERS, *SLOW_MODULES])
+@pytest.mark.parametrize("path", [*SLOW_FOLDERS, *module_times()])
 def test_every_folder_and_module_that_is_called_slow_exists(path: str):
-    assert (TESTS / path).exists(), f"{path} is gone: remove it from tests/markers.py"
+    assert (TESTS / path).exists(), f"{path} is gone: run `make times`, or remove it from tests/module_times.json"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ The tolerances are about ten times what was measured; Warp computes in single pr
 """
 
 import os
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -21,9 +22,9 @@ from twinloop.twin.assemble import assemble
 from twinloop.twin.compose import Features
 from twinloop.twin.twin import Twin
 
-pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed: pip install 'twinloop[warp]'")
-
-from twinloop.simulate import warp_engine  # it cannot be imported without
+# Not imported here: the import takes seconds in every test process.
+if find_spec("mujoco_warp") is None:
+    pytest.skip("MuJoCo Warp is not installed: pip install 'twinloop[warp]'", allow_module_level=True)
 
 CLOSE_M, CLOSE_RAD, CLOSE_N = 2e-5, 2e-5, 0.02
 WIDTH = 3
@@ -192,14 +193,14 @@ def rest_one_of_three(twin: Twin) -> np.ndarray:
 
 
 def test_a_simulation_without_room_for_its_constraints_is_given_up(twin: Twin, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(warp_engine, "MOST_ROWS", 4)
+    monkeypatch.setattr("twinloop.simulate.warp_engine.MOST_ROWS", 4)
     assert rest_one_of_three(twin).tolist() == [True, False, False]
 
 
 def test_contacts_share_their_room_and_all_are_given_up_without_it(twin: Twin, monkeypatch: pytest.MonkeyPatch):
     """Whose contact was left out cannot be told, so none of them is believed."""
-    monkeypatch.setattr(warp_engine, "MOST_CONTACTS", 1)
-    monkeypatch.setattr(warp_engine, "MOST_CONVEX", 1)
+    monkeypatch.setattr("twinloop.simulate.warp_engine.MOST_CONTACTS", 1)
+    monkeypatch.setattr("twinloop.simulate.warp_engine.MOST_CONVEX", 1)
     assert rest_one_of_three(twin).all()
 
 

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from twinloop.pipeline.generate import generate
 from twinloop.run.default import embedded_config
 from twinloop.simulate.engine import EngineConfig
 
-pytest.importorskip("mujoco_warp", reason="MuJoCo Warp is not installed: pip install 'twinloop[warp]'")
-
+# Not imported here: the import takes seconds in every test process.
+if find_spec("mujoco_warp") is None:
+    pytest.skip("MuJoCo Warp is not installed: pip install 'twinloop[warp]'", allow_module_level=True)
 
 ROOT = Path(__file__).parents[2]
 
