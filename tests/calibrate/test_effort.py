@@ -141,7 +141,7 @@ def assert_near(patch, shares: dict[str, float]) -> None:
 
 @pytest.mark.slow
 def test_friction_and_inertia_are_fitted_from_a_torque_log_at_1_khz(tmp_path: Path):
-    write_servo_logs(tmp_path / "logs", "motor_nm", np.random.default_rng(0), factor=np.ones(2), noise=0.1)
+    write_servo_logs(tmp_path / "logs", "motor_nm", np.random.default_rng(0), factor=np.ones(2), noise=0.1, seconds=0.8)
     text = SERVO.replace("FORMAT", "csv").replace("EFFORT", "of: torque, unit: Nm")
     names = (*truths(), *(f"{joint}.delay_ms" for joint in JOINTS))
     bench, checked, patch = fitted(bench_of(tmp_path, text), tmp_path / "logs", names)

@@ -100,7 +100,7 @@ def test_every_page_is_full_and_fits(browser: Any, pages: dict[str, Path], width
 
 def problems_of(page: Any, *, width: int, theme: str) -> dict[str, object]:
     """Problems of a loaded page by name. A value is false or empty if the page does not have the problem."""
-    image = np.asarray(Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("L"), float)
+    image = np.asarray(Image.open(io.BytesIO(page.screenshot(full_page=True, type="jpeg"))).convert("L"), float)
     dark_page = image[:5, :5].mean() < 100
     return {
         "overflows": page.evaluate(OVERFLOWING) if page.evaluate("document.body.scrollWidth") > width else [],

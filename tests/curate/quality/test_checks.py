@@ -1,12 +1,22 @@
 """Each fault is found under its own name; clean episodes are left alone."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 
 from tests.curate.quality.faults import FAULTS
-from tests.curate.quality.good_robots import KINDS, WORKING_SEEDS, Kind, draw_robot, freeze, record, recorded
+from tests.curate.quality.good_robots import (
+    KINDS,
+    WORKING_SEEDS,
+    GoodEpisode,
+    Kind,
+    draw_robot,
+    freeze,
+    record,
+    recorded,
+)
 from tests.curate.quality.recordings import clean_recordings
 from twinloop.curate.quality import CHECKS, DatasetStatistics, EpisodeStatistics, QualityConfig, judge
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
@@ -99,14 +109,21 @@ def statistics_of(episodes: list[RecordedEpisode]) -> DatasetStatistics:
     return DatasetStatistics.of(map(EpisodeStatistics.of, episodes))
 
 
+@cache
+def good_recordings(kind: Kind, seed: int) -> tuple[tuple[GoodEpisode, ...], tuple[EpisodeStatistics, ...]]:
+    """Five good episodes of a robot of this kind, and their statistics."""
+    episodes = tuple(record(draw_robot(kind, seed), 5))
+    return episodes, tuple(EpisodeStatistics.of(recorded(episode)) for episode in episodes)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_good_recordings_with_resting_joints_are_accepted(kind: Kind):
     """Joints rest under constant or slow commands, within dead bands, at end stops and around objects."""
     rejected = []
     for seed in WORKING_SEEDS[:2]:
-        episodes = [recorded(episode) for episode in record(draw_robot(kind, seed), 5)]
-        statistics = statistics_of(episodes)
-        rejected += [judge(episode, statistics, CONFIG).errors for episode in episodes]
+        good, summaries = good_recordings(kind, seed)
+        statistics = DatasetStatistics.of(summaries)
+        rejected += [judge(recorded(episode), statistics, CONFIG).errors for episode in good]
     assert [errors for errors in rejected if errors] == []
 
 
@@ -115,8 +132,7 @@ def test_good_recordings_with_resting_joints_are_accepted(kind: Kind):
 def test_a_freeze_is_found_among_resting_joints(kind: Kind, whole_state: bool):
     judged = []
     for seed in WORKING_SEEDS[:2]:
-        good = list(record(draw_robot(kind, seed), 5))
-        statistics = [EpisodeStatistics.of(recorded(episode)) for episode in good]
+        good, statistics = good_recordings(kind, seed)
         for episode in good:
             frozen = freeze(episode, np.random.default_rng([seed, episode.number]), whole_state=whole_state)
             if frozen is None:
