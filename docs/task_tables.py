@@ -59,13 +59,16 @@ def _seeds(measured: dict[str, Any]) -> str:
 
 
 def _whole_cost(whole: dict[str, Any]) -> str:
-    """Time of a run of all tasks with all robots, and the extrapolated time of 10,000 episodes."""
+    """Time of a run of all tasks with all robots."""
+    idle = whole["load"] <= whole["workers"] + 1
     return (
-        f"`twinloop generate --tasks all --robots all --episodes {whole['episodes']}` took {whole['wall_s'] / 60:.1f} "
-        f"minutes with {whole['workers']} workers on two cores ({whole['cpu_s']:.0f} s of CPU time, at most "
-        f"{whole['peak_mib']:,} MiB of memory in all processes). "
-        f"Extrapolated from that, not measured: {whole['wanted']:,} episodes take about "
-        f"{whole['extrapolated_minutes']:.0f} minutes (`python benchmarks/all_tasks.py`)."
+        f"`twinloop generate --tasks all --robots all --episodes {whole['episodes']}` with {whole['workers']} workers "
+        f"on two cores takes {whole['cpu_s'] / 60:.0f} minutes of CPU time, so at least "
+        f"{whole['cpu_s'] / 120:.0f} minutes. The run that was measured ({whole['accepted']:,} episodes accepted) took "
+        f"{whole['minutes']:.0f} minutes"
+        + (" on an idle machine" if idle else f" on a machine with other work (mean load {whole['load']:.0f})")
+        + (f", in {whole['parts']} parts" if whole["parts"] > 1 else "")
+        + f", and at most {whole['peak_mib']:,} MiB of memory in all processes (`python benchmarks/all_tasks.py`)."
     )
 
 
