@@ -91,6 +91,7 @@ class RobotView(SceneState):
     def shift(self, entity: str, by_m: np.ndarray) -> None:
         """Move an entity in this view, e.g. by a demonstrator's error of aim."""
         self._position[entity] = self._position[entity] + by_m
+        self._role_position.clear()
 
     def _frame_position(self, name: str) -> np.ndarray:
         return self.site_position(self.twin.sites[name])

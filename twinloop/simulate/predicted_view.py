@@ -39,6 +39,7 @@ class PredictedView:
         way = np.ascontiguousarray(weighted_sum(jacobian, np.ascontiguousarray(missing.T)).T)
         self._cell, self._jacobian, self._way_m = cell, jacobian, way[:, :3]
         self._carried: dict[str, np.ndarray] = {}
+        self._carried_position: dict[str, np.ndarray] = {}
         for number in phases_in(phase):
             name = phases[number].carrying.partition(".")[0]
             if name:
@@ -58,9 +59,13 @@ class PredictedView:
         return self
 
     def position(self, name: str) -> np.ndarray:
-        carried = self._carried.get(name.partition(".")[0])
-        position = self._cell.position(name)
-        return position if carried is None else position + np.where(carried[:, None], self._way_m, 0)
+        if name not in self._carried_position:
+            carried = self._carried.get(name.partition(".")[0])
+            position = self._cell.position(name)
+            if carried is None:
+                return position
+            self._carried_position[name] = position + np.where(carried[:, None], self._way_m, 0)
+        return self._carried_position[name]
 
     @property
     def arm_effort_nm(self) -> np.ndarray:

@@ -31,6 +31,7 @@ class SceneState:
         self._chosen = {role: np.zeros(width, int) for role in self._roles}
         self._every = np.arange(width)
         self._axes: dict[str, np.ndarray] = {}
+        self._role_position: dict[str, np.ndarray] = {}
         self.shoulder_m = twin.shoulders_m[0]
 
     @property
@@ -44,6 +45,7 @@ class SceneState:
     def _changed(self) -> None:
         """Forget what was computed from the last state."""
         self._axes.clear()
+        self._role_position.clear()
 
     def _frame_position(self, name: str) -> np.ndarray:
         raise NotImplementedError
@@ -65,8 +67,12 @@ class SceneState:
     def position(self, name: str) -> np.ndarray:
         if name in self._position:
             return self._position[name]
-        role, names = self._candidates(name)
-        return self._played(role, [self.position(played) for played in names]) if role else self._frame_position(name)
+        if name not in self._role_position:
+            role, names = self._candidates(name)
+            if not role:
+                return self._frame_position(name)
+            self._role_position[name] = self._played(role, [self.position(played) for played in names])
+        return self._role_position[name]
 
     def axes(self, name: str) -> np.ndarray:
         if name not in self._axes:
