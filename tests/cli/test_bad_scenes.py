@@ -63,3 +63,23 @@ def test_a_mistake_gives_one_message_and_writes_nothing(
     assert all(word in message for word in words), message
     assert message.count("twinloop:") == 1
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--tasks", "stack,stack"], ["--tasks", "'stack'", "twice"]),
+        (["--robots", "so101,so101"], ["--robots", "'so101'", "twice"]),
+        (["--tasks", "stack,pur"], ["--tasks", "'pur'", "pour"]),
+        (["--tasks", ","], ["--tasks", "commas"]),
+        (["--tasks", "hand_to_hand,stack", "--robot", "so101"], ["hand_to_hand", "left and right", "so101 has one"]),
+    ],
+)
+def test_a_mistake_in_a_list_of_names_writes_nothing(
+    options: list[str], words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    code = main(["generate", *options, "--episodes", "4", "--out", str(tmp_path / "data")])
+    message = capsys.readouterr().err
+    assert code == 2
+    assert all(word in message for word in words), message
+    assert not list(tmp_path.iterdir())

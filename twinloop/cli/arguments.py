@@ -73,6 +73,8 @@ def names_of(text: str, known: Collection[str], option: str) -> list[str]:
     for name in names:
         if name not in known:
             raise UsageError(f"{option} {text}: {name!r} is not known; {nearest(name, known)}")
+        if names.count(name) > 1:
+            raise UsageError(f"{option} {text}: {name!r} is there twice; name each once")
     if not names:
         raise UsageError(f"{option} {text!r}: names with commas between them were expected, or all")
     return names
