@@ -74,6 +74,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(TimeRecorder(config))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests do not use the cache of the user, nor fill it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TWINLOOP_CACHE", str(tmp_path_factory.mktemp("own_cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def twin() -> Twin:
     return assemble(FRANKA_PANDA, PICK_AND_PLACE, OBJECTS["cube"])

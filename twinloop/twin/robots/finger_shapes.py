@@ -4,6 +4,8 @@ The engine collides with the convex hull of a mesh. The hull of a jaw or of an L
 it grips, so a finger's mesh is replaced by convex parts.
 """
 
+import io
+import zipfile
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +15,7 @@ import numpy as np
 
 from twinloop.twin.convex_parts import ConvexPart, convex_parts, hull_of
 from twinloop.twin.mesh import mass_properties
+from twinloop.twin.robots.model_cache import key_of, read_entry, write_entry
 from twinloop.twin.robots.model_source import ModelSource
 
 MOST_PARTS = 8
@@ -20,6 +23,8 @@ HOLLOW = 1.25
 """A mesh is divided if its hull has this many times its volume."""
 FINE_FACES, LATTICE = 3000, 100
 HIDDEN_GROUP = 3
+ENTRY, KINDS = "parts-1", ("vertices", "faces")
+"""Name of entries in the cache, to be changed with the method; and the arrays of a part."""
 MESH = mujoco.mjtGeom.mjGEOM_MESH
 COPIED = ("contype", "conaffinity", "condim", "friction", "solref", "solimp", "solmix", "margin", "gap", "priority")
 
@@ -85,6 +90,33 @@ def _mesh_of(model: mujoco.MjModel, mesh: int) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=64)
 def _parts_of(vertices: bytes, faces: bytes) -> tuple[ConvexPart, ...]:
+    key = key_of(ENTRY, (vertices, faces))
+    parts = _read_parts(read_entry(key))
+    if parts is None:
+        parts = _computed_parts(vertices, faces)
+        write_entry(key, _written_parts(parts))
+    return parts
+
+
+def _written_parts(parts: tuple[ConvexPart, ...]) -> bytes:
+    file = io.BytesIO()
+    arrays = {f"{kind}{number}": getattr(part, kind) for number, part in enumerate(parts) for kind in KINDS}
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def _read_parts(content: bytes | None) -> tuple[ConvexPart, ...] | None:
+    if content is None:
+        return None
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            count = len(arrays.files) // len(KINDS)
+            return tuple(ConvexPart(*(arrays[f"{kind}{number}"] for kind in KINDS)) for number in range(count))
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile):  # half an entry, or another version's
+        return None
+
+
+def _computed_parts(vertices: bytes, faces: bytes) -> tuple[ConvexPart, ...]:
     points, corners = np.frombuffer(vertices).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3)
     hull = hull_of(points)
     solid, filled = (abs(mass_properties(*shape)[0]) for shape in ((points, corners), (hull.vertices, hull.faces)))

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ LARGEST_M, SMALLEST_M = 5.0, 1e-4
 READABLE = (".msh", *READERS)
 CONVERTED = (".dae", ".ply", ".glb")
 """Formats that the engine cannot read."""
+LFS_POINTER = b"version https://git-lfs"
 
 
 @dataclass(frozen=True)
@@ -21,12 +23,10 @@ class MeshSize:
 
     Attributes:
         extents: (3,) edge lengths of its bounding box.
-        closed: every edge belongs to two faces; None where this was not determined.
         converted: the mesh as binary STL, where the engine cannot read the file itself.
     """
 
     extents: np.ndarray
-    closed: bool | None
     converted: bytes | None = None
 
 
@@ -42,6 +42,7 @@ def check_mesh(path: Path, scale: np.ndarray, element: str) -> MeshSize:
             f"{what} is a {path.suffix or 'file without ending'}; {', '.join(READABLE)} can be read. Convert it, for "
             "example with Blender or meshlab, and name the new file"
         )
+    refuse_lfs_pointer(path, what)
     size = _size(path)
     largest = float((size.extents * np.abs(scale)).max())
     if largest > LARGEST_M:
@@ -55,18 +56,45 @@ def check_mesh(path: Path, scale: np.ndarray, element: str) -> MeshSize:
     return size
 
 
+def refuse_lfs_pointer(path: Path, what: str) -> None:
+    """Raise ModelError for a file of a repository that was cloned without its large files."""
+    try:
+        with path.open("rb") as file:
+            pointer = file.read(len(LFS_POINTER)) == LFS_POINTER
+    except OSError:
+        return
+    if pointer:
+        raise ModelError(f"{what} is a Git LFS pointer, not the file itself. Get the files with `git lfs pull`")
+
+
 def _words(scale: np.ndarray) -> str:
     return " ".join(f"{number:g}" for number in scale)
 
 
+def is_closed(path: Path) -> bool | None:
+    """Whether every edge of a mesh belongs to two faces; None for a format of which this is not determined."""
+    if path.suffix.lower() == ".msh":
+        return None
+    vertices, faces = read_triangles(path, path.parent)
+    return _has_closed_edges(vertices[faces])
+
+
 def _size(path: Path) -> MeshSize:
+    try:
+        state = path.stat()
+    except OSError:
+        return _measured(path, 0, 0)  # which says what is wrong
+    return _measured(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=64)
+def _measured(path: Path, _mtime_ns: int, _bytes: int) -> MeshSize:
     kind = path.suffix.lower()
     if kind == ".msh":  # MuJoCo's own format
-        return MeshSize(np.full(3, SMALLEST_M), None)
+        return MeshSize(np.full(3, SMALLEST_M))
     vertices, faces = read_triangles(path, path.parent)
     unreadable = kind in CONVERTED or (kind == ".stl" and not _is_binary_stl(path))
-    converted = binary_stl((vertices, faces)) if unreadable else None
-    return MeshSize(np.ptp(vertices, axis=0), _is_closed(vertices[faces]), converted)
+    return MeshSize(np.ptp(vertices, axis=0), binary_stl((vertices, faces)) if unreadable else None)
 
 
 def _is_binary_stl(path: Path) -> bool:
@@ -77,7 +105,7 @@ def _is_binary_stl(path: Path) -> bool:
     return path.stat().st_size == STL_HEADER + STL_RECORD * faces
 
 
-def _is_closed(faces: np.ndarray) -> bool:
+def _has_closed_edges(faces: np.ndarray) -> bool:
     """Whether every edge of the (faces, 3, 3) corners is used twice, once in each direction."""
     _, corners = np.unique(faces.reshape(-1, 3), axis=0, return_inverse=True)
     corners = corners.reshape(-1, 3).astype(np.int64)

@@ -14,12 +14,14 @@ from xml.parsers import expat
 
 from twinloop.durable import read_bounded
 from twinloop.errors import ModelError, StorageError
+from twinloop.twin.robots.mesh_file import refuse_lfs_pointer
 
 MOST_BYTES = 16 * 1024 * 1024
 MOST_ASSET_BYTES = 512 * 1024 * 1024
 MOST_ELEMENTS = 50_000
 MOST_CELLS = 1 << 24  # of a height field, a texture or an array
 DEEPEST = 8
+MOST_NAMED = 5
 FOLDER_ATTRIBUTES = ("assetdir", "meshdir", "texturedir")
 REPEATS = ("replicate", "composite", "flexcomp")
 # The memory for these elements grows with the product of the attributes.
@@ -79,6 +81,27 @@ def _collect(path: Path, allowed: "_Allowed", trees: dict[Path, ElementTree.Elem
                 _collect(allowed.file(path, name, element.tag, {}), allowed, trees, depth=depth + 1)
 
 
+def refuse_part(path: Path) -> None:
+    """Refuse a file that other files include, such as the bodies of a robot without their defaults and assets."""
+    tree = parse(path, root_tags=("mujoco", "mujocoinclude"))
+    if tree.tag == "mujoco" and (tree.find("worldbody") is not None or tree.find("include") is not None):
+        return
+    whole = sorted(other.name for other in path.parent.glob("*.xml") if other != path and _includes(other, path.name))
+    where = f": {', '.join(whole[:MOST_NAMED])}" if whole else ""
+    raise ModelError(
+        f"{path}: is a part of a model (no <worldbody>). Inspect a file that includes it{where}"
+        + ("" if whole else ", or write one: <mujoco><worldbody><include .../></worldbody></mujoco>")
+    )
+
+
+def _includes(path: Path, name: str) -> bool:
+    try:
+        tree = parse(path, root_tags=("mujoco", "mujocoinclude"))
+    except ModelError:
+        return False
+    return any(Path(include.get("file", "")).name == name for include in tree.iter("include"))
+
+
 def _named_files(element: ElementTree.Element) -> Iterator[str]:
     return (name for attribute, name in element.attrib.items() if attribute.startswith("file"))
 
@@ -122,6 +145,7 @@ class _Allowed:
             )
         for target in targets:
             if target.is_file():
+                refuse_lfs_pointer(target, f"{target}: <{tag}> of {file.name}")
                 return target
         raise ModelError(f"{file}: <{tag}> names {name!r:.80}, but there is no such file in {self.root}. Put it there")
 

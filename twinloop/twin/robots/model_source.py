@@ -1,7 +1,7 @@
 """ModelSource: a robot's model file, MJCF or URDF, and the folders that its assets may lie in."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +10,13 @@ import mujoco
 
 from twinloop.durable import digest_file
 from twinloop.errors import ModelError
-from twinloop.twin.robots.mjcf_file import checked_files
+from twinloop.twin.robots.mjcf_file import checked_files, refuse_part
+from twinloop.twin.robots.model_cache import key_of, read_entry, write_entry
 from twinloop.twin.robots.trial import try_out
 from twinloop.twin.robots.urdf_file import UrdfModel, read_urdf
+
+ENTRY = "trial-1"
+"""Name of entries in the cache: models that the engine has compiled within the limits."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +50,25 @@ class ModelSource:
         for name, folder in (*self.packages.items(), *([("root", self.root)] if self.root else [])):
             if not folder.is_dir():
                 raise ModelError(f"{self.path}: {name}: there is no folder {folder}")
-        if self.is_urdf:
-            files = list(self.urdf.files)
-            try_out(self.path, self.urdf.text, self.urdf.assets)
-        else:
-            files = checked_files(self.path, root=self.root)
-            try_out(self.path)
+        files = list(self.urdf.files) if self.is_urdf else checked_files(self.path, root=self.root)
+        if not self.is_urdf:
+            refuse_part(self.path)
+        key = key_of(ENTRY, self._trial_parts(files))
+        if read_entry(key) is None:
+            if self.is_urdf:
+                try_out(self.path, self.urdf.text, self.urdf.assets)
+            else:
+                try_out(self.path)
+            write_entry(key, b"compiled")
         return files
+
+    def _trial_parts(self, files: list[Path]) -> Iterator[bytes]:
+        """All that the outcome of a trial depends on."""
+        yield mujoco.mj_versionString().encode()
+        yield self.urdf.text.encode() if self.is_urdf else b""
+        for file in files:
+            yield str(file.resolve()).encode()
+            yield bytes.fromhex(digest_file(file).sha256)
 
     def spec(self) -> mujoco.MjSpec:
         """A new spec of the model as it is in the file."""

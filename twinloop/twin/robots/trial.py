@@ -53,11 +53,13 @@ def main(path: str) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     import mujoco
 
+    from twinloop.twin.robots.urdf_spec import spec_of
+
     try:
         if path == "-":
             given = json.load(sys.stdin)
             assets = {name: base64.b64decode(content) for name, content in given["assets"].items()}
-            spec = mujoco.MjSpec.from_string(given["text"], assets=assets)
+            spec = spec_of(given["text"], assets)
         else:
             spec = mujoco.MjSpec.from_file(path)
         spec.compile()

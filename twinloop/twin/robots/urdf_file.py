@@ -5,6 +5,7 @@ paths, mesh formats that it cannot read, and messages that name the element.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +15,13 @@ import mujoco
 import numpy as np
 
 from twinloop.errors import ModelError
-from twinloop.twin.robots.mesh_file import CONVERTED, READABLE, check_mesh
+from twinloop.twin.robots.mesh_file import CONVERTED, READABLE, check_mesh, is_closed
 from twinloop.twin.robots.mjcf_file import MOST_ASSET_BYTES, parse
+from twinloop.twin.robots.urdf_spec import guess_inertia, mend_inertias, spec_of
 
 PACKAGE = "package://"
 FILE = "file://"
+INSTALLED = re.compile(r"^(?:file://)?/.*/share/([^/]+/.+)$")
 MOST_NAMED = 5
 MOVING = ("revolute", "continuous", "prismatic")
 WITHOUT_MESHES = "To leave their shapes out: `skip_missing_meshes: true`, --skip-missing-meshes"
@@ -48,7 +51,7 @@ class UrdfModel:
     assets: Mapping[str, bytes] = field(default_factory=dict)
 
     def spec(self) -> mujoco.MjSpec:
-        spec = mujoco.MjSpec.from_string(self.text, assets=dict(self.assets))
+        spec = spec_of(self.text, self.assets)
         for coupling in spec.equalities:  # mimic joints are rigid linkages
             coupling.solref, coupling.solimp = (0.01, 1), (0.98, 0.999, 0.001, 0.5, 2)
         return spec
@@ -80,6 +83,7 @@ def read_urdf(path: Path, *, root: Path, packages: Mapping[str, Path], skip_miss
         # MuJoCo attaches a model with paths or one with assets, not one with both.
         _embed_meshes(tree, assets)
     _check_mimics(path, tree)
+    mend_inertias(tree, notes)
     joints = {joint.get("name", ""): joint for joint in tree.findall("joint") if joint.get("type") in MOVING}
     _set_compiler(tree)
     return UrdfModel(
@@ -112,6 +116,9 @@ class _Folders:
 
     def resolve(self, name: str, element: str) -> Path:
         """The file that a mesh path means. It must lie in its package or in the root."""
+        installed = INSTALLED.search(name)
+        if installed and not Path(name.removeprefix(FILE)).is_file():
+            name = f"{PACKAGE}{installed[1]}"  # a path in the workspace of another machine
         if name.startswith(PACKAGE):
             package, _, inside = name.removeprefix(PACKAGE).partition("/")
             folder = self._package(package, inside, element)
@@ -185,7 +192,8 @@ def _resolve_meshes(
                         link.remove(shape)
                         notes.append(f"a visual mesh is left out: {error}")
                         continue
-                    if size.closed is False and link.find("inertial") is None:
+                    if link.find("inertial") is None and is_closed(target) is False:
+                        guess_inertia(link, shape, size.extents * np.abs(scale))
                         notes.append(
                             f"{target.name} is not closed and link {link.get('name', '')!r} has no mass; it is a guess"
                         )
