@@ -13,10 +13,20 @@ FULL_FORCE_AT_M, FULL_TORQUE_AT_RAD = 0.01, 0.1
 LAG_S = 0.05
 STEP_S, CHATTER_FREE = 0.004, 1.6  # of the physics; damping times step over inertia, at which nothing chatters
 FINGER_INERTIA = {True: 0.2, False: 0.002}  # kg of a slide joint, kg m² of a hinge
+MOST_INERTIA = {True: 2.0, False: 0.02}
+"""Armature above which the servo closes a finger slowly and then strikes with it."""
+CLOSES_S, DAMPING_SHARE = 0.4, 0.25
+"""Time in which the servo crosses the range of a joint, and the share of its force that damping may take then."""
 
 
-def add_gripper_servo(spec: mujoco.MjSpec, gripper: GripperMapping, source: ModelSource) -> None:
-    """Drive the mean position of the gripper's joints by one position servo, and couple the joints to each other."""
+def add_gripper_servo(
+    spec: mujoco.MjSpec, gripper: GripperMapping, source: ModelSource, *, arm_joints: tuple[str, ...]
+) -> None:
+    """Drive the mean position of the gripper's joints by one position servo, and couple the joints to each other.
+
+    Joints of the hand that such a servo cannot move get less inertia and damping: files for reinforcement learning
+    often have the same large numbers for all joints.
+    """
     joints = [_joint(spec, name, source) for name in gripper.joints]
     mirrored = [_joint(spec, name, source) for name in gripper.mirrored]
     for actuator in list(spec.actuators):
@@ -32,6 +42,10 @@ def add_gripper_servo(spec: mujoco.MjSpec, gripper: GripperMapping, source: Mode
     stiffness = force / (FULL_FORCE_AT_M if slides else FULL_TORQUE_AT_RAD)
     # With less inertia the saturated servo would change the speed by more than its damping allows in one step.
     inertia = max(FINGER_INERTIA[slides], LAG_S * stiffness * STEP_S / CHATTER_FREE)
+    for joint in _hand_joints(spec, arm_joints):
+        joint.armature = min(float(joint.armature), MOST_INERTIA[joint.type == mujoco.mjtJoint.mjJNT_SLIDE])
+        if joint.type == joints[0].type:
+            joint.damping[0] = min(float(joint.damping[0]), DAMPING_SHARE * force * CLOSES_S / float(high - low))
     for joint in (*joints, *mirrored):
         joint.armature = max(float(joint.armature), inertia)
         joint.actfrcrange = (0, 0)  # the servo has the limit
@@ -44,6 +58,12 @@ def add_gripper_servo(spec: mujoco.MjSpec, gripper: GripperMapping, source: Mode
     servo.set_to_position(kp=len(joints) * stiffness, kv=LAG_S * len(joints) * stiffness)
     # The tendon's force is shared by the joints.
     servo.ctrlrange, servo.forcerange = (low, high), (-len(joints) * force, len(joints) * force)
+
+
+def _hand_joints(spec: mujoco.MjSpec, arm_joints: tuple[str, ...]) -> list[mujoco.MjsJoint]:
+    """Joints beyond the last one of the arm."""
+    below = spec.joint(arm_joints[-1]).parent.find_all(mujoco.mjtObj.mjOBJ_JOINT)
+    return [joint for joint in below if joint.name not in arm_joints]
 
 
 def default_force(spec: mujoco.MjSpec, joints: tuple[str, ...], *, slides: bool) -> float:
@@ -81,3 +101,13 @@ def set_control_range(spec: mujoco.MjSpec, actuator: mujoco.MjsActuator) -> None
     servo = actuator.biastype == mujoco.mjtBias.mjBIAS_AFFINE and actuator.biasprm[1] < 0
     if joint is not None and servo and joint.range[0] < joint.range[1]:
         actuator.ctrlrange = joint.range
+
+
+def set_force_limit(spec: mujoco.MjSpec, actuator: mujoco.MjsActuator, force: float | None) -> None:
+    """Give an actuator this force limit, also where its joint has a smaller one; None keeps the model's."""
+    if force is None:
+        return
+    actuator.forcerange = (-force, force)
+    joint = spec.joint(actuator.target)
+    if joint is not None and actuator.trntype == mujoco.mjtTrn.mjTRN_JOINT:
+        joint.actfrcrange = (0, 0)  # the actuator has the limit

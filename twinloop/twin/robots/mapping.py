@@ -86,8 +86,13 @@ class GripperMapping:
         help="multiplies stiffness and damping of the actuator; stock models often grip weakly",
     )
     force: float | None = number(
-        None, low=0.01, high=1000, unit="N or N·m", help="force or torque limit of the added servo, at the joints",
-        otherwise="the file's effort limit, at most 60 N or 3 N·m",
+        None, low=0.01, high=1000, unit="N or N·m",
+        help="force or torque limit: of the actuator, or of each joint with an added servo",
+        otherwise="the actuator's; the file's effort limit for an added servo, at most 60 N or 3 N·m",
+    )  # fmt: skip
+    closing_speed: float | None = number(
+        None, low=0.001, high=100, unit="m/s or rad/s", help="how fast the scripted expert closes it",
+        otherwise="as fast as its motor can",
     )  # fmt: skip
     attach: str = text(
         "", help=f"attach a shipped gripper to an arm without one: {', '.join(GRIPPERS)}", otherwise="none is attached"

@@ -161,6 +161,7 @@ class MjcfRobot:
             torque_limits_nm=tuple(map(float, torques)),
             reach_m=self.reach_m or measure.reach_m(model, joints, site),
             widest_grip_m=self.widest_grip_m,
+            closing_speed=self.gripper.closing_speed,
             closed_tips_m=tips_m if self.closed_tips_m is None else self.closed_tips_m,
             mount_m=self.mount_m,
             area=None if self.area is None else self.area.area,

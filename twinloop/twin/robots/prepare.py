@@ -9,7 +9,7 @@ import numpy as np
 from twinloop.errors import ModelError, nearest
 from twinloop.twin.robots import measure
 from twinloop.twin.robots.finger_shapes import divide_fingers
-from twinloop.twin.robots.gripper_servo import add_gripper_servo, set_control_range
+from twinloop.twin.robots.gripper_servo import add_gripper_servo, set_control_range, set_force_limit
 from twinloop.twin.robots.grippers import GRIPPERS
 from twinloop.twin.robots.mapping import GripperMapping, ToolFrame
 from twinloop.twin.robots.model_source import ModelSource
@@ -63,9 +63,11 @@ class Preparation:
         if self.gripper.attach:
             self._attach(spec)
         else:
+            for name in self.gripper.fingers:
+                touch_with_what_is_seen(spec.body(name))
             divide_fingers(spec, self.gripper.fingers, self.source)
             if not self.gripper.actuator:
-                add_gripper_servo(spec, self.gripper, self.source)
+                add_gripper_servo(spec, self.gripper, self.source, arm_joints=self.arm_joints)
             else:
                 self._prepare_gripper(spec)
             if isinstance(self.tool_frame, ToolFrame):
@@ -153,6 +155,7 @@ class Preparation:
             if actuator.name == self.gripper.actuator:
                 actuator.gainprm = actuator.gainprm * self.gripper.gain_scale
                 actuator.biasprm = actuator.biasprm * self.gripper.gain_scale
+                set_force_limit(spec, actuator, self.gripper.force)
                 set_control_range(spec, actuator)
 
     def _attach(self, spec: mujoco.MjSpec) -> None:
@@ -228,6 +231,15 @@ def strip_scene(spec: mujoco.MjSpec) -> None:
             continue
         for joint in free:
             spec.delete(joint)
+
+
+def touch_with_what_is_seen(body: mujoco.MjsBody | None) -> bool:
+    """Let the shapes of a body that has only visual ones touch things. Return whether it has some."""
+    if body is None or not body.geoms or any(geom.contype or geom.conaffinity for geom in body.geoms):
+        return False
+    for geom in body.geoms:
+        geom.contype = 1
+    return True
 
 
 def _rigid_parts(body: mujoco.MjsBody) -> Iterator[mujoco.MjsBody]:

@@ -95,6 +95,7 @@ def put_servo(spec: mujoco.MjSpec, joint: str, gains: ServoGains) -> str:
     servo.set_to_position(kp=gains.stiffness_nm_rad, kv=gains.damping_nms_rad)
     if np.isfinite(gains.torque_nm):
         servo.forcerange = (-gains.torque_nm, gains.torque_nm)
+        target.actfrcrange = (0, 0)  # the servo has the limit
     if target.range[0] < target.range[1]:
         servo.ctrlrange = target.range
     if np.isfinite(gains.torque_nm) and not target.armature:

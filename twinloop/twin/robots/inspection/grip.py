@@ -1,5 +1,6 @@
 """How a gripper is driven, and where its fingers are at an opening."""
 
+import copy
 from dataclasses import dataclass
 
 import mujoco
@@ -25,6 +26,9 @@ MOST_SCALE = 100.0
 SEARCH_STEPS = 6
 MIN_STROKE_M = 0.002
 FIXED_M = 0.002  # a finger tip that moves less does not move
+PAD_M = 0.008  # half of the length of a pad
+STRIKES_J, QUICK_S = 0.09, 0.4
+"""Largest energy of the closing fingers, and the time in which fingers close that need not be slowed down."""
 WEDGE_RAD = 0.3  # angle between the jaws at which things with little friction do not slip out yet
 
 
@@ -43,7 +47,7 @@ class GripperDrive:
     actuator: str
 
 
-def drive_of_gripper(model: mujoco.MjModel, roles: JointRoles) -> GripperDrive:
+def drive_of_gripper(model: mujoco.MjModel, roles: JointRoles, fingers: tuple[int, int]) -> GripperDrive:
     driven = {index: _driven_joints(model, index) for index in range(model.nu)}
     actuators = [index for index, joints in driven.items() if any(joint in roles.gripper for joint in joints)]
     ratios = _couplings(model)
@@ -54,7 +58,9 @@ def drive_of_gripper(model: mujoco.MjModel, roles: JointRoles) -> GripperDrive:
         alike += [joint for joint in roles.gripper if _ratio(ratios, joint, first) == 1]
         return GripperDrive(_names(model, _of_type(model, alike, first)), (), model.actuator(actuators[0]).name)
     leaders = [joint for joint in roles.gripper if any(leader == joint for _, leader in ratios)]
-    first = leaders[0] if leaders else roles.gripper[0]
+    # Some files have joints of frames and propellers at the hand, which move no finger.
+    moving = [joint for joint in roles.gripper if any(_moves(model, joint, finger) for finger in fingers)]
+    first = next(iter([*(joint for joint in leaders if joint in moving), *leaders, *moving, *roles.gripper]))
     free = [joint for joint in roles.gripper if joint != first and _ratio(ratios, joint, first) is None]
     joints = [first, *(joint for joint in roles.gripper if _ratio(ratios, joint, first) == 1)]
     mirrored = []
@@ -65,6 +71,15 @@ def drive_of_gripper(model: mujoco.MjModel, roles: JointRoles) -> GripperDrive:
             joints += [joint] if same and not against else []
             mirrored += [joint] if against else []
     return GripperDrive(_names(model, _of_type(model, joints, first)), _names(model, mirrored), "")
+
+
+def _moves(model: mujoco.MjModel, joint: int, body: int) -> bool:
+    """Whether a joint is on the way from the world to a body."""
+    while body:
+        if body == model.jnt_bodyid[joint]:
+            return True
+        body = int(model.body_parentid[body])
+    return False
 
 
 def _is_position_servo(model: mujoco.MjModel, actuator: int) -> bool:
@@ -137,6 +152,7 @@ class Grip:
         self._tips = [tip_point(model, longest, finger, self.outward) for finger in self._fingers]
         self.closed_control, self.open_control = sorted(ends, key=lambda control: self._apart_m(ends[control]))
         self.closed, self.opened = ends[self.closed_control], ends[self.open_control]
+        self._stop_where_tips_meet()
 
     @property
     def stroke_m(self) -> float:
@@ -147,6 +163,19 @@ class Grip:
         return measure.settled(
             self._model, self._actuator, control, joints=self._joints, arm_joints=self._arm, home_rad=self._home
         )
+
+    def _stop_where_tips_meet(self) -> None:
+        """Take the control at which the tips meet as the closed one, if the fingers would pass each other."""
+        if self._offset_m(self.closed) @ self._offset_m(self.opened) >= 0:
+            return
+        past, before = self.closed_control, self.open_control
+        for _ in range(SEARCH_STEPS):
+            control = (past + before) / 2
+            data = self.at(control)
+            met = self._offset_m(data) @ self._offset_m(self.opened) < 0
+            past, before = (control, before) if met else (past, control)
+        self.closed_control = before
+        self.closed = self.at(before)
 
     def opening(self, data: mujoco.MjData) -> float:
         """Sum of the joint positions, as the mapping counts it."""
@@ -178,12 +207,14 @@ class Grip:
             narrow, wide = (narrow, control) if self.gap_m(data) > gap_m else (control, wide)
         return data
 
-    def width_m(self, tool: ToolPose) -> float:
+    def width_m(self, tool: ToolPose, opened: mujoco.MjData) -> float:
         """Distance between the pads of the open gripper."""
-        to_world = self.opened.xmat[self._hand].reshape(3, 3)
-        point = self.opened.xpos[self._hand] + to_world @ tool.offset_m
+        to_world = opened.xmat[self._hand].reshape(3, 3)
+        point = opened.xpos[self._hand] + to_world @ tool.offset_m
         closing = to_world @ tool.rotation[:, 1]
-        return between_fingers_m(self._model, self.opened, self._fingers, point, closing) or 0.0
+        between_m = between_fingers_m(self._model, opened, self._fingers, point, closing) or 0.0
+        # Jaws that open wide swing back behind the tool's frame, where nothing is beside it.
+        return between_m if between_m > 0 else self.gap_m(opened)
 
     def closed_tips_m(self, tool: ToolPose, grasping: mujoco.MjData) -> tuple[float, float, float]:
         """Where the tips of the closed fingers are in the tool's frame: beside it at a jaw that does not move, farther
@@ -212,38 +243,110 @@ class Grip:
         return 0.0, round(float(aside_m), 4), round(out_m, 4) if abs(out_m) > FIXED_M else 0.0
 
     def force_n(self, grasping: mujoco.MjData) -> float:
-        """Force with which the closing fingers press on an object between them, by virtual work."""
-        lengths = []
-        for state in (grasping, self.opened, self.closed):
-            data = mujoco.MjData(self._model)
-            data.qpos[:] = state.qpos
-            data.ctrl[self._actuator] = self.closed_control
-            activation = int(self._model.actuator_actadr[self._actuator])
-            if activation >= 0:
-                data.act[activation] = self.closed_control
-            mujoco.mj_forward(self._model, data)
-            lengths.append((float(data.actuator_force[self._actuator]), float(data.actuator_length[self._actuator])))
-        (force, _), (_, opened), (_, closed) = lengths
-        return abs(force * (opened - closed) / self.stroke_m)
+        """Force with which the closing fingers press on an object between them."""
+        return min(self.unlimited_force_n(grasping), self.most_force_n)
+
+    def unlimited_force_n(self, grasping: mujoco.MjData) -> float:
+        """The same without the limits of the actuator and of its joints."""
+        model = copy.copy(self._model)
+        model.actuator_forcelimited[self._actuator] = 0
+        data = mujoco.MjData(model)
+        data.qpos[:] = grasping.qpos
+        data.ctrl[self._actuator] = self.closed_control
+        activation = int(model.actuator_actadr[self._actuator])
+        if activation >= 0:
+            data.act[activation] = self.closed_control
+        mujoco.mj_forward(model, data)
+        return self._travel * abs(float(data.actuator_force[self._actuator]))
 
     @property
-    def servo_force(self) -> float:
-        """Force or torque limit of the actuator."""
-        return float(self._model.actuator_forcerange[self._actuator, 1])
+    def most_force_n(self) -> float:
+        """Force at the finger tips that the limits of the actuator and of its joint allow."""
+        return self._travel * self.force_limit
 
-    def parallel_m(self) -> float:
-        """The gap at which a single turning jaw is at a small angle to the other; infinite for other grippers."""
-        turns = self._model.jnt_type[self._joints[0]] == mujoco.mjtJoint.mjJNT_HINGE.value
-        if len(self._turning) > 1 or not turns:
+    @property
+    def _travel(self) -> float:
+        """Movement of the actuator for one metre of the gap between the tips, which is the ratio of forces too."""
+        lengths = []
+        for state in (self.opened, self.closed):
+            data = mujoco.MjData(self._model)
+            data.qpos[:] = state.qpos
+            mujoco.mj_forward(self._model, data)
+            lengths.append(float(data.actuator_length[self._actuator]))
+        return abs(lengths[0] - lengths[1]) / self.stroke_m
+
+    @property
+    def force_limit(self) -> float:
+        """Force or torque that the limits of the actuator and of its joint allow the actuator; infinite without one."""
+        model, actuator, limits = self._model, self._actuator, [np.inf]
+        if model.actuator_forcelimited[actuator]:
+            limits.append(float(np.abs(model.actuator_forcerange[actuator]).max()))
+        joint = int(model.actuator_trnid[actuator, 0])
+        if model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT.value and model.jnt_actfrclimited[joint]:
+            gear = abs(float(model.actuator_gear[actuator, 0]))
+            limits.append(float(np.abs(model.jnt_actfrcrange[joint]).max()) / gear)
+        return min(limits)
+
+    def parallel_m(self, tool: ToolPose) -> float:
+        """The gap at which jaws that turn are at a small angle to each other; infinite for parallel ones."""
+        if self.wedge_rad(tool, self.opened) < WEDGE_RAD:
             return np.inf
-        moved = abs(self.opening(self.opened) - self.opening(self.closed))
-        share = min(WEDGE_RAD / max(moved, 1e-9), 1.0)
-        return self.gap_m(self.at(self.closed_control + share * (self.open_control - self.closed_control)))
+        narrow, wide = self.closed_control, self.open_control
+        for _ in range(SEARCH_STEPS):
+            control = (narrow + wide) / 2
+            inside = self.wedge_rad(tool, self.at(control)) < WEDGE_RAD
+            narrow, wide = (control, wide) if inside else (narrow, control)
+        return self.gap_m(self.at(narrow))
+
+    def closing_speed(self) -> float | None:
+        """Speed of the opening at which the fingers strike with little energy; None if they may be as fast as they can.
+
+        Large gears and placeholders of inertia make fingers heavy.
+        """
+        model, opening = self._model, self.opening(self.opened) - self.opening(self.closed)
+        data, full, moved = mujoco.MjData(model), np.zeros((model.nv, model.nv)), np.zeros(model.nv)
+        data.qpos[:] = self.closed.qpos
+        mujoco.mj_forward(model, data)
+        mujoco.mj_fullM(model, data, full)
+        mujoco.mj_differentiatePos(model, moved, 1.0, self.closed.qpos, self.opened.qpos)
+        moved[model.jnt_dofadr[self._arm]] = 0.0
+        # The energy is proportional to the square of the speed.
+        speed = np.sqrt(2 * STRIKES_J / max(float(moved @ full @ moved), 1e-12)) * abs(opening)
+        return None if speed * QUICK_S > abs(opening) else float(f"{speed:.3g}")
+
+    def wedge_rad(self, tool: ToolPose, data: mujoco.MjData) -> float:
+        """The angle between the pads beside the tool's frame; positive if they are farther apart at the tips."""
+        to_world = data.xmat[self._hand].reshape(3, 3)
+        _, closing, outward = (to_world @ tool.rotation).T
+        middle = data.xpos[self._hand] + to_world @ tool.offset_m
+        points = [middle + along_m * outward for along_m in (-PAD_M, PAD_M)]
+        way = np.sign((self.tips(data)[1] - self.tips(data)[0]) @ closing) * closing
+        widths = [
+            distance_m(self._model, data, (finger,), point, sign * way)
+            for finger, sign in zip(self._fingers, (-1.0, 1.0), strict=True)
+            for point in points
+        ]
+        if len(self._turning) == 1 or min(widths) < 0:
+            # A single jaw swings away from the tool's frame; so do two that are wide open.
+            return self._turned_rad(data)
+        inner, outer = widths[0] + widths[2], widths[1] + widths[3]
+        return float(np.arctan((outer - inner) / (2 * PAD_M)))
+
+    def _turned_rad(self, data: mujoco.MjData) -> float:
+        """The angle by which the fingers have turned against each other since they were closed."""
+        between = [
+            state.xmat[self._fingers[0]].reshape(3, 3).T @ state.xmat[self._fingers[1]].reshape(3, 3)
+            for state in (self.closed, data)
+        ]
+        return float(np.arccos(np.clip((np.trace(between[0].T @ between[1]) - 1) / 2, -1, 1)))
 
     def _apart_m(self, data: mujoco.MjData) -> float:
+        return float(np.linalg.norm(self._offset_m(data)))
+
+    def _offset_m(self, data: mujoco.MjData) -> np.ndarray:
+        """(3,) from the tip of the first finger to that of the second, across the direction out of the hand."""
         first, second = self.tips(data)
-        across = second - first - self.outward * ((second - first) @ self.outward)
-        return float(np.linalg.norm(across))
+        return second - first - self.outward * ((second - first) @ self.outward)
 
     def _length_m(self, data: mujoco.MjData) -> float:
         return sum(

@@ -9,6 +9,7 @@ import numpy as np
 
 from twinloop.config.record import write_record
 from twinloop.errors import ModelError
+from twinloop.twin.robots.inspection.arm_load import load_of
 from twinloop.twin.robots.inspection.fingers import find_fingers, fitting_site
 from twinloop.twin.robots.inspection.flange import find_flange
 from twinloop.twin.robots.inspection.grip import MIN_STROKE_M, Grip, drive_of_gripper, gain_scale
@@ -19,12 +20,10 @@ from twinloop.twin.robots.inspection.workspace import MountFinder
 from twinloop.twin.robots.mapping import GripperMapping, ToolFrame, WorkArea
 from twinloop.twin.robots.mjcf import MjcfRobot
 from twinloop.twin.robots.model_source import ModelSource
-from twinloop.twin.robots.prepare import strip_scene
+from twinloop.twin.robots.prepare import strip_scene, touch_with_what_is_seen
 from twinloop.twin.robots.servos import drive_of, torque_limit_nm
 
 DEFAULT_GRIPPER = "robotiq_2f85"
-GRAVITY_RESERVE = 3.0
-MIN_TORQUE_SHARE, MIN_TORQUE_NM = 0.25, 2.0
 MOST_SAG_RAD = 0.005
 OBJECT_M, OBJECT_WIDTH_M = 0.05, 0.042
 FITTED = 0.8  # width of things that fit, as a share of the opening
@@ -146,15 +145,14 @@ class _Inspection:
         for kind in sorted(set(kinds) - {"position"}):
             names = ", ".join(name for name, other in zip(self.arm_names, kinds, strict=True) if other == kind)
             self.missing.append(_DRIVES[kind].format(names=names))
-        gravity = _gravity_torques_nm(self.model, list(self.roles.arm))
+        load = load_of(self.model, list(self.roles.arm))
+        least, proposed = load.least_nm, load.proposed_nm
         # Placeholders, such as one number for all joints, are common in URDF files.
-        weak = any(torque is not None and torque < need for torque, need in zip(torques, gravity, strict=True))
+        weak = any(torque is not None and torque < need for torque, need in zip(torques, least, strict=True))
         if all(torque is not None for torque in torques) and not weak:
             return None
-        why = "the torque limits of the file do not hold the arm" if weak else "no torque limits"
-        self.missing.append(f"{why}: {GRAVITY_RESERVE:g} times the largest gravity torque; check them")
-        proposed = GRAVITY_RESERVE * gravity
-        proposed = np.maximum(proposed, max(MIN_TORQUE_SHARE * proposed.max(), MIN_TORQUE_NM))
+        why = "the torque limits of the file are too small for the arm" if weak else "no torque limits"
+        self.missing.append(f"{why}: they are estimated from gravity, inertia and damping; check them")
         return tuple(
             round(max(float(guess), torque or 0.0), 2) if torque is None or weak else torque
             for torque, guess in zip(torques, proposed, strict=True)
@@ -166,24 +164,35 @@ class _Inspection:
         return place
 
     def _gripper(self, start: np.ndarray) -> GripperMapping:
-        drive = drive_of_gripper(self.model, self.roles)
-        if not drive.actuator:
-            self.missing.append(
-                f"the gripper has no single position actuator: a position servo drives {', '.join(drive.joints)}"
-            )
-        data = mujoco.MjData(self.model)
-        data.qpos[self.model.jnt_qposadr[list(self.roles.arm)]] = start
-        mujoco.mj_kinematics(self.model, data)
-        fingers = find_fingers(self.model, data, self.roles.hand, self.roles.gripper)
+        fingers = self._fingers(start)
+        if fingers is None:
+            hand = self.spec.body(self.model.body(self.roles.hand).name)
+            below = [] if hand is None else hand.find_all(mujoco.mjtObj.mjOBJ_BODY)
+            changed = [body for body in below if touch_with_what_is_seen(body)]
+            if changed:
+                self.model = self._compile(self.spec.copy())
+                fingers = self._fingers(start)
+                self.missing.append("the fingers have no collision shapes: they touch with the shapes that are seen")
         if fingers is None:
             raise ModelError(
                 f"{self.source.path}: the gripper has not two bodies with contacts. Give its fingers collision geoms, "
                 "or attach a shipped gripper with --gripper"
             )
+        drive = drive_of_gripper(self.model, self.roles, fingers)
+        if not drive.actuator:
+            self.missing.append(
+                f"the gripper has no single position actuator: a position servo drives {', '.join(drive.joints)}"
+            )
         names = tuple(self.model.body(finger).name for finger in fingers)
         if not all(names):
             raise ModelError(f"{self.source.path}: a finger's body has no name; name it in the file")
         return GripperMapping(joints=drive.joints, mirrored=drive.mirrored, actuator=drive.actuator, fingers=names)
+
+    def _fingers(self, start: np.ndarray) -> tuple[int, int] | None:
+        data = mujoco.MjData(self.model)
+        data.qpos[self.model.jnt_qposadr[list(self.roles.arm)]] = start
+        mujoco.mj_kinematics(self.model, data)
+        return find_fingers(self.model, data, self.roles.hand, self.roles.gripper)
 
     def _with_tool(self, mapping: MjcfRobot) -> MjcfRobot:
         """Add the tool frame, and a larger gain for a gripper that is weak."""
@@ -195,6 +204,12 @@ class _Inspection:
         if grip.stroke_m < MIN_STROKE_M and mapping.gripper.actuator:
             self.notes.append(f"actuator {mapping.gripper.actuator!r} does not move the fingers; a servo replaces it")
             mapping = replace(mapping, gripper=replace(mapping.gripper, actuator=""))
+            model, grip = self._grip(replace(mapping, tool_frame=unplaced), hand_name)
+        if grip.stroke_m < MIN_STROKE_M and (len(mapping.gripper.joints) > 1 or mapping.gripper.mirrored):
+            # The axes of the joints may be such that equal angles move the fingers the same way.
+            joints, mirrored = mapping.gripper.joints, mapping.gripper.mirrored
+            exchanged = replace(mapping.gripper, joints=(*joints[:1], *mirrored), mirrored=joints[1:], actuator="")
+            mapping = replace(mapping, gripper=exchanged)
             model, grip = self._grip(replace(mapping, tool_frame=unplaced), hand_name)
         if grip.stroke_m < MIN_STROKE_M:
             raise ModelError(
@@ -214,8 +229,9 @@ class _Inspection:
             self.missing.append(
                 "no site between the finger tips with z out of the hand and y along the fingers: one is added"
             )
-        gripper = self._strong_enough(mapping.gripper, grip, grip.force_n(grasping))
-        width_m, parallel_m = grip.width_m(tool), grip.parallel_m()
+        gripper = self._strong_enough(mapping.gripper, grip, grasping)
+        opened = grip.with_gap(OPEN_M) if grip.stroke_m > WIDE_M else grip.opened
+        width_m, parallel_m = grip.width_m(tool, opened), grip.parallel_m(tool)
         if width_m < OBJECT_WIDTH_M:
             self.notes.append(f"the fingers open {1000 * width_m:.0f} mm only; things of tasks are made to fit")
             mapping = replace(mapping, widest_grip_m=round(max(FITTED * width_m, 0.002), 3))
@@ -226,19 +242,27 @@ class _Inspection:
             mapping = replace(mapping, widest_grip_m=round(max(parallel_m, 0.002), 3))
         tips_m = grip.closed_tips_m(tool, grasping)
         mapping = replace(mapping, closed_tips_m=tips_m if any(tips_m) else None)
-        opened = grip.with_gap(OPEN_M) if grip.stroke_m > WIDE_M else grip.opened
+        speed = grip.closing_speed()
+        if speed is not None:
+            self.notes.append("the fingers are heavy (armature of their joints); the expert closes them slowly")
+            gripper = replace(gripper, closing_speed=speed)
         gripper = replace(gripper, open=round(grip.opening(opened), 4), closed=round(grip.opening(grip.closed), 4))
         return replace(mapping, tool_frame=frame, gripper=gripper)
 
-    def _strong_enough(self, gripper: GripperMapping, grip: Grip, force_n: float) -> GripperMapping:
-        """The gripper with larger gains, or a larger force of the added servo, if it presses with less than 20 N."""
+    def _strong_enough(self, gripper: GripperMapping, grip: Grip, grasping: mujoco.MjData) -> GripperMapping:
+        """The gripper with larger gains, or a larger limit of its force, if it presses with less than 20 N."""
+        force_n = grip.force_n(grasping)
         scale = gain_scale(force_n)
-        if scale > 1:
-            what = "gains are" if gripper.actuator else "force is"
-            self.notes.append(f"the gripper presses with {force_n:.1f} N only; its {what} multiplied by {scale:g}")
-        if gripper.actuator or scale == 1:
-            return replace(gripper, gain_scale=scale)
-        return replace(gripper, force=round(scale * grip.servo_force / len(gripper.joints), 3))
+        if scale == 1:
+            return gripper
+        what = "gains are" if gripper.actuator else "force is"
+        self.notes.append(f"the gripper presses with {force_n:.1f} N only; its {what} multiplied by {scale:g}")
+        if not gripper.actuator:
+            return replace(gripper, force=round(scale * grip.force_limit / len(gripper.joints), 3))
+        gripper = replace(gripper, gain_scale=gain_scale(grip.unlimited_force_n(grasping)))
+        if gain_scale(grip.most_force_n) > 1:
+            gripper = replace(gripper, force=round(grip.force_limit * gain_scale(grip.most_force_n), 3))
+        return gripper
 
     def _grip(self, mapping: MjcfRobot, hand: str) -> tuple[mujoco.MjModel, Grip]:
         model = self._compile(mapping.build())
@@ -318,17 +342,3 @@ _DRIVES = {
     "other": "{names} have drives of another kind: position servos replace them, and gravity is compensated",
     "rescaled": "{names} have servos with another scale or offset: the same stiffness is used with an angle as control",
 }
-
-
-def _gravity_torques_nm(model: mujoco.MjModel, joints: list[int]) -> np.ndarray:
-    """Largest torque of gravity at each joint over postures drawn from the ranges."""
-    rng = np.random.default_rng(0)
-    data = mujoco.MjData(model)
-    limited = model.jnt_limited[joints].astype(bool)[:, None]
-    low, high = np.where(limited, model.jnt_range[joints], [-np.pi, np.pi]).T
-    largest = np.zeros(len(joints))
-    for positions in rng.uniform(low, high, (200, len(joints))):
-        data.qpos[model.jnt_qposadr[joints]] = positions
-        mujoco.mj_forward(model, data)
-        largest = np.maximum(largest, np.abs(data.qfrc_bias[model.jnt_dofadr[joints]]))
-    return largest

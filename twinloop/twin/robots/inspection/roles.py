@@ -16,6 +16,7 @@ from twinloop.errors import ModelError, nearest
 JAW = re.compile(r"grip|jaw|finger|claw|hand(?!le)|thumb|knuckle", re.IGNORECASE)
 MIN_ARM_JOINTS, MAX_ARM_JOINTS = 3, 8
 MIN_CARRIED_JOINTS = 5  # of an arm and its gripper behind a branch; fingers have fewer
+MIN_SECOND_ARM_JOINTS = 6  # of an arm behind as many joints as an arm has; a thumb may have five
 MOVING = (mujoco.mjtJoint.mjJNT_HINGE.value, mujoco.mjtJoint.mjJNT_SLIDE.value)
 
 
@@ -56,7 +57,8 @@ def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
         largest = max(children, key=lambda child: counts[child])
         if len(children) > 1:
             turning = len(chain) - _after_slides(model, chain)
-            if turning >= MIN_ARM_JOINTS or counts[largest] < MIN_CARRIED_JOINTS:
+            least = MIN_SECOND_ARM_JOINTS if turning >= MIN_ARM_JOINTS else MIN_CARRIED_JOINTS
+            if counts[largest] < least:
                 break
             # A torso with a head and an arm, or two: the arm begins behind it.
             others += [model.body(child).name for child in children if child != largest]

@@ -67,6 +67,9 @@ def _deepest(finder: MountFinder, yaw_deg: float, height_m: float) -> WorkRing |
     to_world = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
     x, y = (float(number) for number in -to_world @ finder.axis_m[:2])
     base = (x, y, height_m)  # the first joint turns about the origin
+    ahead_m = np.array([(radius_m, 0.0, above_m) for radius_m in HOME_RADII_M for above_m in WORK_HEIGHTS_M])
+    if not finder.points_down(ahead_m, base, yaw_deg):
+        return None
     best, home_rad = (0.0, 0.0), None
     for radius_m, above_m in product(HOME_RADII_M, HOME_HEIGHTS_M):
         for home, rotation in finder.homes(np.array([radius_m, 0.0, above_m]), base, yaw_deg):

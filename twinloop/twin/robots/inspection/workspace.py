@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from twinloop.twin.kinematics import Solutions, solve_poses
+from twinloop.twin.robots.inspection.downward import DownwardPoints
 
 # Poses of the tool that picking and placing visits: near the object and the target, low and lifted.
 WORK_M = np.array([(x, y, z) for x, y in ((0.46, -0.13), (0.52, 0.17), (0.49, 0.0)) for z in (0.02, 0.16)])
@@ -16,7 +17,7 @@ WORK_YAWS_RAD = (0.0, -np.pi / 4, np.pi / 4)
 HOMES_M = np.array([(0.48, 0.0, 0.34), (0.45, 0.0, 0.28), (0.47, 0.0, 0.22), (0.47, 0.02, 0.17)])
 PLACES_M, FAR_M = (0.0, 0.1, 0.2, 0.3, 0.36, -0.2), (-0.5, -0.9)
 """Distances of the base from the origin, and those for arms of a long reach."""
-HEIGHTS_M = (0.0, 0.07, 0.15)
+HEIGHTS_M = (0.0, 0.07, 0.15, 0.3, 0.45, 0.6)
 HIGH_M, SHOULDERS_M = 0.55, (0.3, 0.45, 0.15)
 """An arm whose shoulder is higher than this stands beside the table, with its shoulder this high above the surface."""
 LONG_M = 1.1
@@ -28,6 +29,8 @@ LEAST_MARGIN_RAD = 0.06  # from the joint limits: the arm's noise and lag must n
 WANTED_MARGIN_RAD, WANTED_HEIGHT_M = 0.6, 0.6
 CLEAR_M = 0.03
 ENOUGH = 0.8  # share of reachable poses at which the search stops
+LIKELY, MOST_PLACES = 0.75, 12
+"""A place is tried if the tool points down at this share of what it does at the best place, and so many at most."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class MountFinder:
         low, high = np.maximum(self._low, -np.pi), np.minimum(self._high, np.pi)
         spread = qmc.scale(qmc.Halton(len(joints), scramble=False).random(STARTS), 0.9 * low, 0.9 * high + 1e-6)
         self._starts = np.concatenate([start_rad[None], spread])
+        self._downward = DownwardPoints(model, self._joints, site, low, high)
 
     def find(self, yaws_deg: tuple[float, ...]) -> Mount:
         """The first place, nearest to the origin, from which all work can be done; else the best one.
@@ -81,24 +85,33 @@ class MountFinder:
         Postures in which links overlap count only if there are not enough others: collision shapes of many files are
         hulls that overlap where the links themselves do not.
         """
-        best = None
+        best = Mount((0.0, 0.0, 0.0), yaws_deg[0], 0.0, None, overlaps=False)
         for yaw_deg, self.overlaps in product(yaws_deg, (False, True)):
-            for place in self._places():
-                # The model may have its base away from its origin.
-                x, y, z = np.round(place - about_z(np.deg2rad(yaw_deg)) @ self._base_m, 4)
-                mount = self._evaluate((float(x), float(y), float(z)), yaw_deg)
+            for place in self._likely_places(yaw_deg):
+                mount = self._evaluate(place, yaw_deg)
                 if mount.home_rad is not None and mount.reachable == 1:
                     return mount
-                if best is None or mount.rank > best.rank:
-                    best = mount
-            assert best is not None
+                best = max(best, mount, key=lambda mount: mount.rank)
             if best.reachable >= ENOUGH:
                 break
-        assert best is not None
         return best
 
+    def points_down(self, points_m: np.ndarray, position_m: tuple[float, float, float], yaw_deg: float) -> float:
+        """Share of (n, 3) points at which the tool can point down, from a place of the base; an estimate."""
+        return self._downward.coverage(points_m, np.array(position_m), about_z(-np.deg2rad(yaw_deg)))
+
+    def _likely_places(self, yaw_deg: float) -> list[tuple[float, float, float]]:
+        """Places of the base from which the tool points down at the work, those near the origin first."""
+        to_world = about_z(np.deg2rad(yaw_deg))
+        # The model may have its base away from its origin.
+        placed = (np.round(place - to_world @ self._base_m, 4) for place in self._places())
+        places = [(float(x), float(y), float(z)) for x, y, z in placed]
+        coverage = np.array([self.points_down(WORK_M, place, yaw_deg) for place in places])
+        likely = np.flatnonzero((coverage >= LIKELY * coverage.max()) & (coverage > 0))
+        return [places[index] for index in likely[:MOST_PLACES]]
+
     def _places(self) -> Iterator[tuple[float, float, float]]:
-        """Places of the base, the likely ones first."""
+        """Places of the base, the usual ones first."""
         far = FAR_M if self.length_m > LONG_M else ()
         yield from ((x, 0.0, z) for z in self.heights_m for x in (*PLACES_M, *far))
 
