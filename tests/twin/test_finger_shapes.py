@@ -85,6 +85,7 @@ def test_a_gripper_that_takes_a_force_gets_a_position_servo(drive: str, kept: bo
         f"<mujoco><worldbody>{links}{jaws}{ends}</worldbody><equality><joint joint1='right' joint2='left'/></equality>"
         f"<actuator>{drive} name='grip' joint='left'/></actuator></mujoco>"
     )
-    gripper = drive_of_gripper(model, roles_of(model, "arm.xml"))
+    fingers = (model.body("left").id, model.body("right").id)
+    gripper = drive_of_gripper(model, roles_of(model, "arm.xml"), fingers)
     assert gripper.actuator == ("grip" if kept else "")
     assert gripper.joints == ("left", "right")

@@ -113,7 +113,7 @@ def test_torque_limits_that_cannot_hold_the_arm_are_replaced(folder: Path, capsy
     (folder / "arm.urdf").write_text(re.sub(r'effort="[\d.]+" velocity="3.14"', 'effort="9"', urdf_arm(fingers=True)))
     code, text, _ = inspect(capsys, "arm.urdf")
     assert code == 0
-    assert "the torque limits of the file do not hold the arm" in text
+    assert "the torque limits of the file are too small for the arm" in text
     limits = yaml.safe_load(text)["scene"]["robot"]["torque_limits_nm"]
     assert min(limits) >= 9
     assert limits[1] > 60  # the shoulder carries 14 kg

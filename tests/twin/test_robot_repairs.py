@@ -1,0 +1,295 @@
+"""What public model files get wrong, and what the proposed mapping does about it. One small model for each cause."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+import yaml
+
+from tests.twin.small_robots import MIMIC, stl_box, urdf_arm
+from tests.twin.test_finger_shapes import finger
+from tests.twin.test_robot_roles import names, roles
+from twinloop.errors import ModelError
+from twinloop.run.config import config_from_text
+from twinloop.twin.robots import finger_shapes
+from twinloop.twin.robots.franka_panda import build
+from twinloop.twin.robots.inspection.arm_load import load_of
+from twinloop.twin.robots.inspection.proposal import Proposal, propose
+from twinloop.twin.robots.mapping import GripperMapping
+from twinloop.twin.robots.model_cache import cache_folder
+from twinloop.twin.robots.model_source import ModelSource
+from twinloop.twin.robots.prepare import Preparation
+
+PANDA = tuple(f"joint{number}" for number in range(1, 8))
+HINGE = mujoco.mjtJoint.mjJNT_HINGE
+JAW_M = 0.07
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TWINLOOP_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def written(folder: Path, spec: mujoco.MjSpec) -> Path:
+    spec.compile()
+    (folder / "arm.xml").write_text(spec.to_xml())
+    return folder / "arm.xml"
+
+
+def proposal_of(path: Path) -> tuple[Proposal, dict[str, Any]]:
+    proposal = propose(ModelSource(path))
+    return proposal, proposal.mapping["gripper"]
+
+
+def with_jaws(*, most_rad: float, armature: float = 1e-3) -> mujoco.MjSpec:
+    """The Panda with two jaws on hinges in place of its fingers, closed at 0."""
+    spec = build()
+    for element in (*spec.equalities, *spec.tendons, spec.actuator("gripper")):
+        spec.delete(element)
+    hand = spec.body("hand")
+    for side, sign in (("left", 1), ("right", -1)):
+        spec.delete(spec.body(f"{side}_finger"))
+        jaw = hand.add_body(name=f"{side}_jaw", pos=[0, 0.01 * sign, 0.06])
+        jaw.add_joint(
+            name=f"{side}_jaw", type=HINGE, axis=[-sign, 0, 0], range=[0, most_rad], armature=armature, damping=0.1
+        )
+        jaw.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.01, 0.004, JAW_M / 2], pos=[0, -0.006 * sign, JAW_M / 2], mass=0.03
+        )
+    coupling = spec.add_equality(
+        type=mujoco.mjtEq.mjEQ_JOINT, objtype=mujoco.mjtObj.mjOBJ_JOINT, name1="left_jaw", name2="right_jaw"
+    )
+    coupling.data[:5] = [0, 1, 0, 0, 0]
+    drive = spec.add_actuator(name="jaws", target="right_jaw", trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    drive.set_to_position(kp=30, kv=0.5)
+    drive.ctrlrange, drive.forcerange = (0, most_rad), (-4, 4)
+    return spec
+
+
+def test_jaws_that_swing_wide_open_have_room_for_things(folder: Path):
+    """Wide open, they are behind the tool's frame, and nothing is beside it."""
+    proposal, gripper = proposal_of(written(folder, with_jaws(most_rad=1.7)))
+    assert gripper["open"] < 2 * 1.0  # not opened fully
+    assert proposal.mapping.get("widest_grip_m", 1.0) > 0.015
+    assert "closing_speed" not in gripper
+
+
+def test_heavy_fingers_are_closed_slowly(folder: Path):
+    path = written(folder, with_jaws(most_rad=0.8, armature=0.1))
+    proposal, gripper = proposal_of(path)
+    # Half of armature times square speed is the energy of each jaw; the opening counts both.
+    assert 2 * 0.5 * 0.1 * (gripper["closing_speed"] / 2) ** 2 == pytest.approx(0.09, rel=0.1)
+    assert any("heavy" in note for note in proposal.notes)
+    robot = config_from_text(yaml_of(proposal), name="cell.yaml", folder=folder).scene.robot
+    assert robot.closing_speed == gripper["closing_speed"]
+
+
+def yaml_of(proposal: Proposal) -> str:
+    return yaml.safe_dump({"scene": {"robot": proposal.mapping, "task": "pick_and_place"}})
+
+
+def test_fingers_that_would_pass_each_other_stop_where_they_meet(folder: Path):
+    spec = with_jaws(most_rad=0.8)
+    for side in ("left", "right"):
+        spec.joint(f"{side}_jaw").range = (-0.9, 0.8)
+    spec.actuator("jaws").ctrlrange = (-0.9, 0.8)
+    _, gripper = proposal_of(written(folder, spec))
+    # The tips are 4 mm from the middle at 0, and 70 mm from the hinge. The range goes on to -0.9 rad.
+    assert gripper["closed"] / 2 == pytest.approx(-0.004 / JAW_M, abs=0.1)
+
+
+def test_a_weak_gripper_gets_a_larger_limit_and_not_only_larger_gains(folder: Path):
+    spec = build()
+    spec.actuator("gripper").forcerange = (-2, 2)
+    proposal, gripper = proposal_of(written(folder, spec))
+    assert gripper["force"] >= 40  # two fingers that press with 20 N
+    assert any("presses with 1.0 N only" in note for note in proposal.notes)
+    robot = config_from_text(yaml_of(proposal), name="cell.yaml", folder=folder).scene.robot
+    assert robot.build().compile().actuator("gripper").forcerange[1] == pytest.approx(gripper["force"])
+
+
+def test_an_added_servo_can_move_fingers_with_placeholder_inertia(folder: Path):
+    """Files for reinforcement learning have armature 1 for all joints."""
+    spec = with_jaws(most_rad=0.8, armature=1.0)
+    spec.delete(spec.actuator("jaws"))
+    for side in ("left", "right"):
+        spec.joint(f"{side}_jaw").damping[0] = 10
+    gripper = GripperMapping(joints=("right_jaw", "left_jaw"), fingers=("left_jaw", "right_jaw"))
+    model = Preparation(ModelSource(written(folder, spec)), PANDA, gripper, "tool").spec().compile()
+    data = mujoco.MjData(model)
+    data.ctrl[model.actuator("twinloop_gripper").id] = 0.8
+    model.opt.timestep = 0.004
+    mujoco.mj_step(model, data, 125)
+    assert data.joint("right_jaw").qpos[0] > 0.6  # half a second later
+
+
+def test_torque_limits_include_what_moves_the_arm():
+    light, heavy = build(), build()
+    for joint in PANDA:
+        light.joint(joint).armature = 0.0
+        heavy.joint(joint).armature, heavy.joint(joint).damping[0] = 2.0, 10.0
+    loads = [load_of(model, list(range(7))) for model in (light.compile(), heavy.compile())]
+    more = loads[1].proposed_nm - loads[0].proposed_nm
+    assert (more > 2.0 * 5 + 10.0).all()  # 5 rad/s² and 1 rad/s on top
+    assert (loads[1].least_nm < loads[1].proposed_nm).all()
+
+
+def test_a_proposed_torque_limit_is_not_cut_by_the_limit_of_the_joint(folder: Path):
+    text = re.sub(r'effort="[\d.]+" velocity="3.14"', 'effort="9"', urdf_arm(fingers=True))
+    (folder / "arm.urdf").write_text(text)
+    proposal, _ = proposal_of(folder / "arm.urdf")
+    robot = config_from_text(yaml_of(proposal), name="cell.yaml", folder=folder).scene.robot
+    assert robot.torque_limits_nm == pytest.approx(proposal.mapping["torque_limits_nm"])
+    assert max(robot.torque_limits_nm) > 60
+
+
+def test_an_arm_that_hangs_from_its_base_is_mounted_high(folder: Path):
+    text = urdf_arm(fingers=True).replace('<link name="base">', '<link name="ceiling"/><link name="base">')
+    for joint, limits in (("shoulder_lift", 'lower="-2.4" upper="-0.7"'), ("elbow", 'lower="-1.8" upper="1.8"')):
+        limit = rf'(<joint name="{joint}".*?<limit )lower="[^"]+" upper="[^"]+"'
+        text = re.sub(limit, rf"\g<1>{limits}", text, count=1, flags=re.DOTALL)
+    hangs = """<joint name="hangs" type="fixed">
+      <parent link="ceiling"/><child link="base"/><origin rpy="3.14159 0 0"/></joint></robot>"""
+    (folder / "arm.urdf").write_text(text.replace("</robot>", hangs))
+    proposal, _ = proposal_of(folder / "arm.urdf")
+    assert proposal.mapping["mount_m"][2] >= 0.3
+    assert not any("no posture found" in missing for missing in proposal.missing)
+
+
+def test_two_arms_on_a_torso_of_hinges_are_not_its_fingers():
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    body = spec.worldbody
+    for number in range(3):
+        body = body.add_body(name=f"torso{number}", pos=[0, 0, 0.2])
+        body.add_joint(name=f"torso{number}", type=HINGE, axis=[0, 1, 0], range=[-1, 1])
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.05, 0, 0], mass=1)
+    for prefix, y in (("left/", 0.2), ("right/", -0.2)):
+        spec.attach(build(), frame=body.add_frame(pos=[0, y, 0]), prefix=prefix)
+    model, parts = roles(spec)
+    assert names(model, parts.arm) == tuple(f"left/{joint}" for joint in PANDA)
+    assert names(model, parts.held) == ("torso0", "torso1", "torso2")
+    assert parts.others == ("right/link0",)
+
+
+def test_fingers_without_collision_shapes_touch_with_what_is_seen(folder: Path):
+    text = urdf_arm(fingers=True)
+    start = text.index('<link name="left_finger">')
+    (folder / "arm.urdf").write_text(text[:start] + text[start:].replace("collision>", "visual>"))
+    proposal, gripper = proposal_of(folder / "arm.urdf")
+    assert any("no collision shapes" in missing for missing in proposal.missing)
+    model = config_from_text(yaml_of(proposal), name="cell.yaml", folder=folder).scene.robot.build().compile()
+    fingers = [model.body(name).id for name in gripper["fingers"]]
+    assert all(model.geom_contype[model.geom_bodyid == finger].any() for finger in fingers)
+
+
+def test_joints_that_move_no_finger_do_not_drive_the_gripper(folder: Path):
+    """A frame at the hand may have a joint of its own."""
+    frame = """<link name="frame"/><joint name="a_frame" type="revolute"><parent link="wrist_3"/><child link="frame"/>
+      <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>"""
+    text = urdf_arm(fingers=True).replace(MIMIC, "")
+    (folder / "arm.urdf").write_text(text.replace('<link name="left_finger">', f'{frame}<link name="left_finger">'))
+    _, gripper = proposal_of(folder / "arm.urdf")
+    assert set(gripper["joints"]) == {"left_finger", "right_finger"}
+
+
+def test_fingers_are_coupled_the_way_that_opens_them(folder: Path):
+    """Ranges around zero do not tell whether equal positions open two fingers or shift both."""
+    text = urdf_arm(fingers=True).replace(MIMIC, "").replace('lower="0" upper="0.04"', 'lower="-0.02" upper="0.02"')
+    (folder / "arm.urdf").write_text(text)
+    _, gripper = proposal_of(folder / "arm.urdf")
+    assert set(gripper["joints"]) == {"left_finger", "right_finger"}
+    assert "mirrored" not in gripper
+
+
+def test_a_mesh_without_volume_and_an_impossible_inertia_do_not_matter(folder: Path):
+    stl_box(folder / "forearm.stl", 0.05)
+    content = (folder / "forearm.stl").read_bytes()
+    faces = [content[84 + 50 * face :][:50] for face in range(12)]
+    # Every face once more, seen from the other side: the volumes add up to 0.
+    inside_out = [face[:12] + face[36:48] + face[24:36] + face[12:24] + face[48:] for face in faces]
+    (folder / "forearm.stl").write_bytes(content[:80] + (24).to_bytes(4, "little") + b"".join([*faces, *inside_out]))
+    text = urdf_arm(fingers=True, mesh="forearm.stl")
+    text = re.sub(r'(<link name="wrist_1">.*?ixx=")[^"]+', r"\g<1>-1", text, count=1, flags=re.DOTALL)
+    (folder / "arm.urdf").write_text(text)
+    source = ModelSource(folder / "arm.urdf")
+    source.check()
+    assert source.urdf.notes == ("link 'wrist_1' has an inertia that no body can have; one is guessed",)
+    model = source.spec().compile()
+    assert (model.body("wrist_1").inertia > 0).all()
+
+
+def test_a_link_without_mass_and_with_an_open_mesh_gets_a_small_one(folder: Path):
+    stl_box(folder / "cover.stl", 0.1)
+    content = (folder / "cover.stl").read_bytes()
+    (folder / "cover.stl").write_bytes(content[:80] + (11).to_bytes(4, "little") + content[84 : 84 + 11 * 50])
+    cover = """<link name="cover"><collision><geometry><mesh filename="cover.stl"/></geometry></collision></link>
+      <joint name="cover" type="fixed"><parent link="wrist_3"/><child link="cover"/></joint></robot>"""
+    (folder / "arm.urdf").write_text(urdf_arm(fingers=True).replace("</robot>", cover))
+    source = ModelSource(folder / "arm.urdf")
+    assert any("cover.stl is not closed" in note for note in source.urdf.notes)
+    assert source.spec().compile().body("cover").mass[0] == pytest.approx(300 * 0.1**3)
+
+
+def test_a_path_of_another_machine_is_a_path_in_its_package(folder: Path):
+    stl_box(folder / "arm_description" / "meshes" / "forearm.stl", 0.05)
+    (folder / "arm_description" / "urdf").mkdir()
+    path = folder / "arm_description" / "urdf" / "arm.urdf"
+    mesh = "file:///home/me/ws/install/arm_description/share/arm_description/meshes/forearm.stl"
+    path.write_text(urdf_arm(fingers=True, mesh=mesh))
+    assert (folder / "arm_description" / "meshes" / "forearm.stl").resolve() in ModelSource(path).urdf.files
+
+
+def test_a_pointer_to_a_large_file_is_named(folder: Path):
+    (folder / "forearm.stl").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    (folder / "arm.urdf").write_text(urdf_arm(fingers=True, mesh="forearm.stl"))
+    with pytest.raises(ModelError, match=r"forearm.stl.*link 'forearm'.*Git LFS pointer.*git lfs pull"):
+        ModelSource(folder / "arm.urdf").check()
+    (folder / "arm.xml").write_text(
+        "<mujoco><asset><mesh file='forearm.stl'/></asset><worldbody><geom size='1'/></worldbody></mujoco>"
+    )
+    with pytest.raises(ModelError, match=r"forearm.stl: <mesh> of arm.xml is a Git LFS pointer"):
+        ModelSource(folder / "arm.xml").check()
+
+
+@pytest.mark.parametrize("part", ["<mujocoinclude><body/></mujocoinclude>", "<mujoco><body/></mujoco>"])
+def test_a_part_of_a_model_names_the_whole(folder: Path, part: str):
+    (folder / "arm.xml").write_text(part)
+    with pytest.raises(ModelError, match=r"arm.xml: is a part of a model.*or write one"):
+        ModelSource(folder / "arm.xml").check()
+    (folder / "lift.xml").write_text("<mujoco><worldbody><include file='arm.xml'/></worldbody></mujoco>")
+    with pytest.raises(ModelError, match=r"a file that includes it: lift.xml"):
+        ModelSource(folder / "arm.xml").check()
+
+
+def test_convex_parts_of_fingers_and_trials_are_kept_on_disk(folder: Path):
+    """Entries are used, and one that is damaged or of another file is not."""
+
+    def parts() -> list[np.ndarray]:
+        finger_shapes._DIVIDED.clear()
+        finger_shapes._parts_of.cache_clear()
+        spec = mujoco.MjSpec.from_file(str(path))
+        finger_shapes.divide_fingers(spec, ("finger",), ModelSource(path))
+        model = spec.compile()
+        return [model.mesh_vert.copy()]
+
+    path = folder / "finger.xml"
+    path.write_text(finger())
+    computed = parts()
+    (entry,) = cache_folder().glob("parts-*")
+    np.testing.assert_array_equal(parts(), computed)
+    entry.write_bytes(b"half")
+    np.testing.assert_array_equal(parts(), computed)
+    assert entry.read_bytes() != b"half"
+    ModelSource(path).check()
+    (first,) = cache_folder().glob("trial-*")
+    path.write_text(finger().replace("0.7", "0.8"))
+    ModelSource(path).check()
+    assert {first} < set(cache_folder().glob("trial-*"))
+    path.write_text(finger().replace('mesh="finger"', 'mesh="nothing"'))
+    with pytest.raises(ModelError, match="nothing"):
+        ModelSource(path).check()
