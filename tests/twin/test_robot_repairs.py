@@ -17,6 +17,7 @@ from twinloop.run.config import config_from_text
 from twinloop.twin.robots import finger_shapes
 from twinloop.twin.robots.franka_panda import build
 from twinloop.twin.robots.inspection.arm_load import load_of
+from twinloop.twin.robots.inspection.fingers import outward_axis
 from twinloop.twin.robots.inspection.proposal import Proposal, propose
 from twinloop.twin.robots.mapping import GripperMapping
 from twinloop.twin.robots.model_cache import cache_folder
@@ -293,3 +294,34 @@ def test_convex_parts_of_fingers_and_trials_are_kept_on_disk(folder: Path):
     path.write_text(finger().replace('mesh="finger"', 'mesh="nothing"'))
     with pytest.raises(ModelError, match="nothing"):
         ModelSource(path).check()
+
+
+def test_the_fingers_point_away_from_the_wrist_also_if_the_hands_frame_is_at_their_tips():
+    fingers = "".join(
+        f"<body name='{side}' pos='0 {y} -.05'><joint name='{side}' type='slide' axis='0 1 0' range='0 .04'/>"
+        "<geom type='box' size='.01 .005 .03'/></body>"
+        for side, y in (("left", 0.02), ("right", -0.02))
+    )
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><joint name='bend' axis='0 1 0'/><geom size='.02'/>"
+        f"<body name='hand' pos='0 0 .2'><joint name='roll' axis='0 0 -1'/><geom size='.01'/>{fingers}</body>"
+        "</body></worldbody></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    joints = (model.joint("left").id, model.joint("right").id)
+    assert outward_axis(model, data, model.body("hand").id, joints) == pytest.approx([0, 0, 1], abs=1e-6)
+
+
+def test_things_are_gripped_beside_the_nearest_part_of_a_jaw_that_does_not_move(folder: Path):
+    tips_m = []
+    for nearer_m in (0.0, 0.003):
+        spec = with_jaws(most_rad=0.8)
+        spec.delete(spec.equalities[0])
+        spec.delete(spec.joint("left_jaw"))
+        spec.body("left_jaw").add_geom(
+            type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.01, 0.004, 0.003], pos=[0, -0.006 - nearer_m, JAW_M - 0.004], mass=0
+        )
+        proposal, _ = proposal_of(written(folder, spec))
+        tips_m.append(abs(proposal.mapping["closed_tips_m"][1]))
+    assert tips_m[0] - tips_m[1] == pytest.approx(0.003, abs=0.001)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-INSET_M = 0.012  # of the tool's frame from the finger tips
+INSET_M, MOST_INSET_M = 0.012, 0.016  # of the tool's frame from the shorter and the longer finger tip
 TIP_M = 0.005
 ALIGNED = 0.95
-MIN_TOWARDS_M = 0.01
+MIN_TOWARDS_M, MIN_ONWARD_M = 0.01, 0.02
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,12 @@ def outward_axis(model: mujoco.MjModel, data: mujoco.MjData, hand: int, gripper:
     towards = towards / max(float(np.linalg.norm(towards)), 1e-9)
     axis = wrist_axis(model, data, hand)
     along = float(axis @ towards)
-    return axis * np.sign(along) if abs(along) > 0.5 else towards
+    if abs(along) <= 0.5:
+        return towards
+    # The frame of the hand may be at the finger tips. The joint before the last one is always behind them.
+    before = joint_before(model, wrist_joint(model, hand))
+    onward_m = 0.0 if before is None else float(axis @ (ends.mean(axis=0) - data.xanchor[before]))
+    return axis * np.sign(onward_m if abs(onward_m) > MIN_ONWARD_M else along)
 
 
 def wrist_axis(model: mujoco.MjModel, data: mujoco.MjData, hand: int) -> np.ndarray:
@@ -90,6 +95,16 @@ def wrist_joint(model: mujoco.MjModel, hand: int) -> int | None:
         body = int(model.body_parentid[body])
     joints = int(model.body_jntnum[body])
     return int(model.body_jntadr[body]) + joints - 1 if joints else None
+
+
+def joint_before(model: mujoco.MjModel, joint: int | None) -> int | None:
+    """The joint before a joint, on its own body or on one above; None if there is none."""
+    if joint is None:
+        return None
+    body = int(model.jnt_bodyid[joint])
+    if joint > model.body_jntadr[body]:
+        return joint - 1
+    return wrist_joint(model, int(model.body_parentid[body]))
 
 
 def tip_point(model: mujoco.MjModel, data: mujoco.MjData, finger: int, z: np.ndarray) -> np.ndarray:
@@ -113,7 +128,8 @@ def tool_pose(
     y = y - z * (y @ z)
     y = y / np.linalg.norm(y)
     middle = (tips[0] + tips[1]) / 2
-    point = middle + z * (min(tips[0] @ z, tips[1] @ z) - middle @ z - INSET_M)
+    shorter, longer = sorted(float(tip @ z) for tip in tips)
+    point = middle + z * (max(shorter - INSET_M, longer - MOST_INSET_M) - middle @ z)
     to_hand = data.xmat[hand].reshape(3, 3).T
     return ToolPose(to_hand @ (point - data.xpos[hand]), to_hand @ np.column_stack([np.cross(y, z), y, z]))
 

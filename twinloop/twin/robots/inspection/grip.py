@@ -9,6 +9,7 @@ import numpy as np
 from twinloop.twin.robots import measure
 from twinloop.twin.robots.gripper_servo import SERVO
 from twinloop.twin.robots.inspection.fingers import (
+    TIP_M,
     ToolPose,
     contact_geoms,
     farthest_m,
@@ -237,9 +238,15 @@ class Grip:
         if min(moved) < FIXED_M < max(moved):
             finger = int(np.argmin(moved))
             side = np.sign((self.tips(grasping)[finger] - point) @ axes[:, 1])
-            aside_m = side * max(
-                distance_m(self._model, self.opened, (self._fingers[finger],), point, side * axes[:, 1]), 0.0
-            )
+            # Towards its tip a jaw may be nearer to the thing than beside the tool's frame.
+            out_to_tip_m = max(float((self.tips(grasping)[finger] - point) @ axes[:, 2]) - TIP_M, 0.0)
+            distances_m = [
+                distance_m(
+                    self._model, self.opened, (self._fingers[finger],), point + along_m * axes[:, 2], side * axes[:, 1]
+                )
+                for along_m in np.linspace(0, out_to_tip_m, 5)
+            ]
+            aside_m = side * min((distance for distance in distances_m if distance >= 0), default=0.0)
         return 0.0, round(float(aside_m), 4), round(out_m, 4) if abs(out_m) > FIXED_M else 0.0
 
     def force_n(self, grasping: mujoco.MjData) -> float:
