@@ -18,15 +18,18 @@ the same budgets (`SCHEDULE`, nested), policy (which reads raw readings), demons
 
 A strategy ends with the first policy that reaches `TARGET`; this policy is tested again in the scenes of the largest
 budget. Strategies share what is the same for all of them: the first policy and its trials, its bank of counterfactuals,
-and demonstrations without conditions. The two seeds of a cell differ in simulated data and training; they have the same
-scenes and demonstrations. Tests therefore take scenes, not trials, as independent.
+and demonstrations without conditions. Two processes may run at the same time; each takes parts of other scenes. The
+seeds of a cell differ in simulated data and training; they have the same scenes and demonstrations. Tests therefore
+take scenes, not trials, as independent.
 """
 
 import argparse
+import fcntl
 import json
 import resource
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +68,19 @@ def parts(cells: list[Cell], out: Path) -> Iterator[Part]:
         for cell in cells:
             for strategy in STRATEGIES:
                 yield Part(cell, seed, strategy, out)
+
+
+@contextmanager
+def only_one(file: Path) -> Iterator[bool]:
+    """Whether no other process holds the lock. Parts of one scene share files, so one process at a time runs them."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
 
 
 def cpu_s() -> float:
@@ -117,11 +133,14 @@ def main() -> None:
     cells = [candidate(args.cell, seeds)] if args.cell else screened(folder, seeds)[0]
     for part in parts(cells, args.out) if args.run else ():
         file = results_of(folder, part.cell, part.seed, part.strategy)
-        if part.strategy not in args.strategy or part.seed not in args.seed or file.exists() or not in_time():
+        if part.strategy not in args.strategy or part.seed not in args.seed:
             continue
-        before = cpu_s()
-        result = part.run(lambda text: print(text, flush=True))
-        write(file, result | {"cpu_s": round(cpu_s() - before, 1)})
+        with only_one(args.out / f"{part.cell.scene.name}.lock") as alone:
+            if not alone or file.exists() or not in_time():
+                continue
+            before = cpu_s()
+            result = part.run(lambda text: print(text, flush=True))
+            write(file, result | {"cpu_s": round(cpu_s() - before, 1)})
     if args.tally:
         tally(folder, folder.with_suffix(".json"), PICTURES if figure else args.out)
 

@@ -68,6 +68,7 @@ class Part:
         steps: list[tuple[int, str, float]] = []
 
         def on_step(number: int, step: str) -> None:
+            self._share(finished=(number, step))
             steps.append((number, step, process_time()))
             say(f"{self.cell.name} {self.strategy} {self.seed}, round {number}: {step}")
 
@@ -96,9 +97,8 @@ class Part:
         """The first policy of the strategy, which does not depend on the cell."""
         self._take_shared()
         steps = self._first_steps()
-        if not steps.policy.exists():
-            steps.train(steps.generate(self.config), (), 0)
-            self._share()
+        steps.train(steps.generate(self.config), (), 0)  # both continue, or return at once
+        self._share()
         return steps.policy
 
     def first_success(self) -> str:
@@ -153,11 +153,22 @@ class Part:
             if common.exists() and not own.exists():
                 shutil.copytree(common, own)
 
-    def _share(self) -> None:
+    def _share(self, finished: tuple[int, str] | None = None) -> None:
+        """Copy what is complete to its shared place: everything, or what is complete before the given step begins."""
+        number, step = finished or (len(SCHEDULE) + 1, "")
         for common, own in self._shared().items():
-            if own.exists() and not common.exists():
+            if own.parent.name == "collected":
+                complete = step in ("", "training", "fine-tuning") and self._collected_for(own.name) <= number
+            else:
+                complete = number > 0 or step.startswith(("collecting", "diagnosing"))
+            if complete and own.exists() and not common.exists():
                 shutil.copytree(own, common.with_name(f"{common.name}.new"))
                 common.with_name(f"{common.name}.new").rename(common)
+
+    @staticmethod
+    def _collected_for(log: str) -> int:
+        """The round whose policy is the first to learn from a log of demonstrations."""
+        return 0 if log == "before" else int(log.removeprefix("after-")) + 1
 
 
 def with_every_row(config: RunConfig) -> RunConfig:
