@@ -57,7 +57,7 @@ class Scene:
 SCENES = (
     Scene("franka_panda", "pick_and_place"),
     Scene("franka_panda", "peg_insertion", ("drake",)),
-    Scene("xarm7", "stack"),
+    Scene("xarm7", "put_on_shelf"),
 )
 
 
