@@ -50,3 +50,21 @@ def test_scenes_that_other_rows_lay_are_left_alone(elsewhere: Path):
     config = embedded_config()
     handing_over = replace(config, scene=replace(config.scene, task=tasks()["handover"]))
     assert as_laid_out(handing_over, elsewhere).digest == handing_over.digest
+
+
+@pytest.mark.parametrize("task", ["peg_insertion", "stack"])
+def test_things_and_fixtures_of_any_task_are_laid_as_the_log_shows_them(task: str, tmp_path: Path):
+    scene = replace(embedded_config().scene, task=tasks()[task])
+    log = tmp_path / "log"
+    rows = {"object_position_noise_cm": Uniform(-3.0, 3.0), "object_yaw_deg": Uniform(-20.0, 20.0)}
+    if task == "peg_insertion":
+        rows["fixture_position_noise_cm"] = Uniform(-1.0, 1.0)
+    generate(replace(embedded_config(), scene=scene, randomization=rows), log, episodes=12, workers=1)
+    before = replace(embedded_config(), scene=scene, randomization={"object_position_noise_cm": Uniform(-0.5, 0.5)})
+    after = as_laid_out(before, log).randomization
+    for row, distribution in rows.items():
+        low, high = after[row].support()
+        (lowest, highest) = distribution.support()
+        assert 1.3 * lowest < low < 0.4 * lowest
+        assert 0.4 * highest < high < 1.3 * highest
+    assert "target_position_noise_cm" not in after
