@@ -46,7 +46,7 @@ PARTS = ("data", "train", "head", "figure", "blind", "poses", "work")
 DATA = {"pick_and_place": ((41, 600),), "sort_by_colour": ((51, 600),)}
 """Task -> run seeds and episodes of its demonstrations."""
 
-STEPS, HEAD_STEPS, HEAD_BATCH = 1800, 2000, 128
+STEPS, HEAD_STEPS, HEAD_BATCH = 1800, 1000, 128
 BATCH, SIZE_PX, RATE_HZ = 64, 96, 5
 FIGURE_SEED, WORK_SEED = 9100, 500
 REPORTED = ("steps", "loss", "held_out_loss", "waiting_share", "wall_s", "cpu_s", "resumed_from")
@@ -98,8 +98,12 @@ class Commands:
         self._folder, self._until, self.processes = folder, time.perf_counter() + 60 * minutes, processes
         folder.mkdir(parents=True, exist_ok=True)
 
-    def run(self, part: str, *words: object, processes: int = 1) -> dict[str, Any]:
-        """Run a command and return its JSON, with the seconds and CPU seconds that it took."""
+    def run(self, part: str, *words: object, processes: int = 1, minutes: float = np.inf) -> dict[str, Any]:
+        """Run a command and return its JSON, with the seconds and CPU seconds that it took.
+
+        Raises:
+            OutOfTime: it has not ended within `minutes`, or within those of the session.
+        """
         several = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), "-m"]
         command = [sys.executable, "-m", *(several if processes > 1 else []), "twinloop", *map(str, words), "--json"]
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -108,7 +112,7 @@ class Commands:
             command, stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
         ) as running:
             try:
-                output, _ = running.communicate(timeout=max(1.0, self._until - began))
+                output, _ = running.communicate(timeout=max(1.0, min(60 * minutes, self._until - began)))
             except subprocess.TimeoutExpired:
                 running.terminate()
                 stopped = True
@@ -121,15 +125,23 @@ class Commands:
             raise OutOfTime(f"{part}: stopped after --minutes; run the same command again to continue")
         if running.returncode:
             raise SystemExit(f"{part}: {' '.join(command)} failed")
-        spent = [json.loads(line) for line in sessions.read_text().splitlines()]
-        total = {key: round(sum(session[key] for session in spent), 1) for key in ("wall_s", "cpu_s")}
-        return json.loads([line for line in output.splitlines() if line.startswith("{")][-1]) | total
+        return json.loads([line for line in output.splitlines() if line.startswith("{")][-1]) | self.spent(part)
+
+    def spent(self, part: str) -> dict[str, float]:
+        """Seconds and CPU seconds of a part in all sessions."""
+        sessions = [json.loads(line) for line in (self._folder / f"{part}.jsonl").read_text().splitlines()]
+        return {key: round(sum(session[key] for session in sessions), 1) for key in ("wall_s", "cpu_s")}
 
 
 class Study:
-    """The parts of one task. Results are in `folder/results`."""
+    """The parts of one task. Results are in `folder/results`.
 
-    def __init__(self, task: str, folder: Path, commands: Commands, *, trials: int, quick: bool):
+    Args:
+        train_minutes: time after which the training from images is stopped and its last checkpoint is used.
+    """
+
+    def __init__(self, task: str, folder: Path, commands: Commands, *, trials: int, train_minutes: float, quick: bool):
+        self.train_minutes = train_minutes
         self.task, self.folder, self.commands = task, folder, commands
         self.data = [(seed, 4 if quick else episodes) for seed, episodes in DATA[task]]
         self.steps, self.head_steps = (4, 4) if quick else (STEPS, HEAD_STEPS)
@@ -173,11 +185,19 @@ class Study:
     def train(self) -> dict[str, Any]:
         inputs = INPUTS if self.task == "pick_and_place" else f"{INPUTS},observation.instruction"
         settings = [word for setting in SETTINGS for word in ("--set", setting)]
-        trained = self.commands.run(
-            "train", "train", *self.datasets(), "--policy", "act", "--inputs", inputs, "--steps", self.steps,
-            "--batch", BATCH, "--precision", "bf16", "--threads", 1, *settings,
-            "--out", self.folder / "policies" / "images", processes=self.commands.processes,
-        )  # fmt: skip
+        out = self.folder / "policies" / "images"
+        try:
+            trained = self.commands.run(
+                "train", "train", *self.datasets(), "--policy", "act", "--inputs", inputs, "--steps", self.steps,
+                "--batch", BATCH, "--precision", "bf16", "--threads", 1, *settings, "--out", out,
+                processes=self.commands.processes, minutes=self.train_minutes,
+            )  # fmt: skip
+        except OutOfTime:
+            if self.train_minutes == np.inf:
+                raise
+            # The last checkpoint has the running average of the weights.
+            card = load(out).card
+            return {"steps": card.steps, "planned_steps": self.steps, **card.metrics, **self.commands.spent("train")}
         return {key: trained[key] for key in REPORTED}
 
     def train_head(self) -> dict[str, Any]:
@@ -249,12 +269,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few episodes and steps, to test the script")
     parser.add_argument("--out", type=Path, default=Path("out/seeing"))
     parser.add_argument("--minutes", type=float, default=600, help="stop after this time; run again to continue")
+    parser.add_argument(
+        "--train-minutes", type=float, default=np.inf, help="stop the training from images after this time, for good"
+    )
     parser.add_argument("--processes", type=int, default=2, help="processes of each command")
     args = parser.parse_args()
     results: dict[str, Any] = {"cores": os.cpu_count()}
     for task in args.task.split(","):
         commands = Commands(args.out / task / "sessions", minutes=args.minutes, processes=args.processes)
-        study = Study(task, args.out / task, commands, trials=args.trials, quick=args.quick)
+        study = Study(
+            task, args.out / task, commands, trials=args.trials, train_minutes=args.train_minutes, quick=args.quick
+        )
         try:
             results[task] = {part: study.run(part) for part in args.part.split(",")}
         except OutOfTime as error:

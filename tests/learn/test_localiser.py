@@ -1,16 +1,23 @@
 """The localiser: forward kinematics equal the engine's, two estimates are fused, and labels teach it."""
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import mujoco
 import numpy as np
 import pytest
 import torch
 
+from twinloop.learn.demonstrations import Demonstrations
+from twinloop.learn.onnx import export_onnx
+from twinloop.learn.policies import POLICIES
 from twinloop.learn.policies._forward_kinematics import ForwardKinematics
 from twinloop.learn.policies._localiser import Localiser, Located, with_errors
-from twinloop.learn.scales import Scales
+from twinloop.learn.scales import CHAIN_ROW, Scales, blank_scales
 from twinloop.learn.space import STATE, Space
+from twinloop.learn.tool_chain import ToolChain, chain_of
 from twinloop.observe.estimate import model_of
 from twinloop.observe.recording import Feature
 from twinloop.twin.kinematic_chain import KinematicChain
@@ -45,6 +52,37 @@ def test_the_pose_of_the_tool_is_that_of_the_engine(robot: str):
         mujoco.mj_kinematics(twin.model, data)
         np.testing.assert_allclose(position[row], data.site_xpos[twin.tool_site], atol=1e-5)
         np.testing.assert_allclose(rotation[row].reshape(-1), data.site_xmat[twin.tool_site], atol=1e-5)
+
+
+def test_a_policy_finds_the_chain_of_the_robot_of_its_data(tmp_path: Path):
+    twin = model_of("franka_panda", 25)
+
+    def chain(space: Space) -> ToolChain | None:
+        return chain_of(cast(Demonstrations, SimpleNamespace(dataset=SimpleNamespace(path=tmp_path), space=space)))
+
+    found = chain(space_of(twin))
+    assert found is not None
+    assert found.joints == twin.robot.arm_joints
+    assert found.constants.shape == (8, CHAIN_ROW)
+    assert chain(replace(space_of(twin), robot="unknown")) is None
+    assert chain(space_of(model_of("dual_panda", 25))) is None
+
+
+def test_a_policy_with_kinematics_survives_onnx(tmp_path: Path):
+    pytest.importorskip("onnxscript", reason="needs twinloop[onnx]")
+    twin = model_of("franka_panda", 25)
+    camera = Feature("observation.images.wrist", "video", (32, 32, 3), ("height", "width", "channels"), "RGB")
+    space = replace(space_of(twin), inputs=(*space_of(twin).inputs, camera))
+    constants = KinematicChain(twin.model, twin.arm_joints, twin.tool_site).constants().tolist()
+    scales = replace(blank_scales(space, 2, 1, 7), chain=constants)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        policy = POLICIES["act"](
+            space, scales, horizon=2, width=32, heads=2, encoder_layers=1, image_size=32, landmarks="object",
+            tool_joints=",".join(twin.robot.arm_joints),
+        )  # fmt: skip
+    parity = export_onnx(policy, space, tmp_path / "policy.onnx", card_digest="0" * 64, seed=0)
+    assert parity.max_abs_difference <= parity.tolerance
 
 
 def localiser(twin: Twin, seen: int) -> Localiser:

@@ -26,7 +26,8 @@ class ForwardKinematics(nn.Module):
         """Return (n, 3) positions in metres and (n, 3, 3) rotations, tool to world."""
         positions, constants = inputs[STATE][:, self._columns], self.get_buffer("constants")
         identity = torch.eye(3, device=positions.device)
-        rotation = identity.expand(len(positions), 3, 3)
+        # Not len(positions), which would fix the batch size of an ONNX export.
+        rotation = identity.expand(positions.shape[0], 3, 3)
         point = torch.zeros_like(positions[:, :3])
         for number in range(len(self._columns)):
             before, shift, axis, reference, slides = constants[number].split([9, 3, 3, 1, 1])
