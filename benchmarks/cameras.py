@@ -1,6 +1,6 @@
 """Measure how fast images get from the physics into a dataset, compared with the engine's renderer alone.
 
-    python benchmarks/cameras.py [--json] [--episodes 96] [--seconds 8] [--quality default,fast]
+    python benchmarks/cameras.py [--json] [--episodes 200] [--seconds 8] [--quality default,fast]
 
 Two cameras of 128 × 128 at 10 Hz record RGB, depth and segmentation, with new materials, lights and camera poses in
 each episode (benchmarks/cameras.yaml). All figures are images per second on all cores; repeated frames are not
@@ -217,7 +217,7 @@ def measured(quality: QualityName, folder: Path, args: argparse.Namespace, way: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--episodes", type=int, default=96, help="episodes of `generate`")
+    parser.add_argument("--episodes", type=int, default=200, help="episodes of `generate`")
     parser.add_argument("--seconds", type=float, default=8.0, help="duration of each loop")
     parser.add_argument("--quality", default="default,fast", help=f"any of {', '.join(QUALITY_NAMES)}")
     parser.add_argument("--loop", nargs=2, metavar=("KIND", "CONFIG"), help=argparse.SUPPRESS)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.learn.neighbours import space_of
-from twinloop.learn.actor import BATCH, PolicyActor
+from twinloop.learn.actor import IMAGE_BATCH, PolicyActor
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.space import Space
 from twinloop.observe.camera import CameraConfig, default_cameras
@@ -43,10 +43,10 @@ class Painter:
         self, observation: Mapping[str, np.ndarray], *, instructions: Sequence[str], real: bool, noise: np.ndarray
     ) -> np.ndarray:
         assert not real
-        assert len(instructions) == len(noise) == BATCH
+        assert len(instructions) == len(noise) == IMAGE_BATCH
         self.shown.append({name: values.copy() for name, values in observation.items()})
         way = 0.3 * np.sin(len(self.shown))
-        return np.broadcast_to(np.array([way, -0.3, 0, -2.2, 0, 2, 0.8, 0.04]), (BATCH, EXECUTED, 8)).copy()
+        return np.broadcast_to(np.array([way, -0.3, 0, -2.2, 0, 2, 0.8, 0.04]), (IMAGE_BATCH, EXECUTED, 8)).copy()
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +69,13 @@ def watched(twin: Twin, cameras: dict[str, CameraConfig], ranges: dict, count: i
 
 @pytest.mark.usefixtures("renderer")
 def test_pictures_are_those_of_the_recording(twin: Twin, cameras: dict[str, CameraConfig]):
-    episodes, runtime = watched(twin, cameras, LOOKS, 2)
-    films = list(pictures_of(episodes, Renderer(twin, cameras), seed=4)(np.arange(2)))
-    assert len(runtime.shown) == 5
-    for moment, shown in enumerate(runtime.shown):
-        for row, film in enumerate(films):
+    count = IMAGE_BATCH + 1  # two inferences per moment
+    episodes, runtime = watched(twin, cameras, LOOKS, count)
+    films = list(pictures_of(episodes, Renderer(twin, cameras), seed=4)(np.arange(count)))
+    assert len(runtime.shown) == 2 * 5
+    for number, shown in enumerate(runtime.shown):
+        moment, second = divmod(number, 2)
+        for row, film in enumerate(films[IMAGE_BATCH:] if second else films[:IMAGE_BATCH]):
             for name, frames in film.items():
                 np.testing.assert_array_equal(shown[name][row], frames[moment * EXECUTED], err_msg=f"{name} {moment}")
 

@@ -21,6 +21,8 @@ from twinloop.twin.twin import Twin
 
 BATCH = 16
 """Observations in one inference. With 256 slots and chunks of 8 actions, 32 slots are due per control period."""
+IMAGE_BATCH = 8
+"""Observations in one inference of a policy that sees. Each costs milliseconds, also those that only pad a batch."""
 
 
 class PolicyActor:
@@ -49,6 +51,7 @@ class PolicyActor:
         self._read = [feature.name for feature in runtime.space.vectors if feature.name != INSTRUCTION]
         self._generators: list[np.random.Generator | None] = [None] * width
         self._retries = np.zeros(width, int)
+        self._batch = BATCH if eyes is None else IMAGE_BATCH
         self._instructions = [twin.instruction] * width
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
@@ -99,27 +102,33 @@ class PolicyActor:
     def _instructions_of(self, ids: np.ndarray) -> list[str]:
         """Instructions of these slots, as many as a batch has rows."""
         instructions = [self._instructions[slot] for slot in ids]
-        return instructions + instructions[-1:] * (BATCH - len(instructions))
+        return instructions + instructions[-1:] * (self._batch - len(instructions))
 
     def _ask(self, ids: np.ndarray, seen: dict[str, np.ndarray]) -> None:
         """Compute new chunks for these slots, at most BATCH."""
-        noise = np.zeros((BATCH, *self._chunks.shape), np.float32)
+        # Images are rendered only for slots that need a new chunk, and for all of these together.
+        pictures = {} if self.eyes is None else self.eyes.look(ids)
+        for first in range(0, len(ids), self._batch):
+            rows = slice(first, first + self._batch)
+            self._infer(ids[rows], seen, {name: values[rows] for name, values in pictures.items()})
+
+    def _infer(self, ids: np.ndarray, seen: dict[str, np.ndarray], pictures: dict[str, np.ndarray]) -> None:
+        """Compute new chunks for these slots in one inference."""
+        noise = np.zeros((self._batch, *self._chunks.shape), np.float32)
         for place, slot in enumerate(ids):
             generator = self._generators[slot]
             assert generator is not None
             generator.standard_normal(out=noise[place], dtype=np.float32)
-        # Images are rendered only for slots that need a new chunk.
-        pictures = {} if self.eyes is None else self.eyes.look(ids)
-        observation = {name: _padded(seen[name][ids]) for name in self._read}
-        observation |= {name: _padded(values) for name, values in pictures.items()}
+        observation = {name: _padded(seen[name][ids], self._batch) for name in self._read}
+        observation |= {name: _padded(values, self._batch) for name, values in pictures.items()}
         chunks = self.runtime.chunks(
             observation, instructions=self._instructions_of(ids), real=False, noise=noise
         )[: len(ids)]  # fmt: skip
         self._chunks.add(ids, chunks)
 
 
-def _padded(values: np.ndarray) -> np.ndarray:
-    """Pad with zeros to BATCH rows."""
-    out = np.zeros((BATCH, *values.shape[1:]), values.dtype)
+def _padded(values: np.ndarray, count: int) -> np.ndarray:
+    """Pad with zeros to `count` rows."""
+    out = np.zeros((count, *values.shape[1:]), values.dtype)
     out[: len(values)] = values
     return out
