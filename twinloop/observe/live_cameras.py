@@ -27,6 +27,13 @@ from twinloop.twin.twin import Twin
 
 DRAWN = ("position", "environment", "nodes")  # channels that a renderer reads, if they exist
 
+Moment = tuple[float, ...]
+"""When each camera took its last image, in control periods."""
+
+
+def _moment(request: FilmRequest) -> Moment:
+    return tuple(float(ticks[0]) for ticks in (request.ticks or {}).values())
+
 
 class LiveCameras:
     """Live images for these features of a config's cameras."""
@@ -47,9 +54,12 @@ class LiveCameras:
         self._ticks = np.full(width, -1)
         self._slots = np.arange(width)
         self._draws: dict[int, Draws] = {}
+        self._images: dict[int, tuple[Moment, dict[str, np.ndarray]]] = {}
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         self._ticks[ids] = -1
+        for slot in ids:
+            self._images.pop(int(slot), None)
         for slot, row in zip(ids, rows, strict=True):
             values = {column: array[row : row + 1] for column, array in draws.values.items()}
             self._draws[int(slot)] = replace(draws, attempts=draws.attempts[row : row + 1], values=values)
@@ -63,15 +73,16 @@ class LiveCameras:
     def look(self, ids: np.ndarray) -> dict[str, np.ndarray]:
         """Feature -> images of these slots: (n, height, width, 3) uint8, or (n, height, width) metres.
 
-        The frames of all slots are drawn together.
+        The frames of all slots are drawn together. A slow camera shows its last image until the next one is due.
         """
         slots = [int(slot) for slot in ids]
-        requests = [self._request(slot) for slot in slots]
-        seen: dict[str, list[np.ndarray]] = {name: [] for name in self.features}
-        for slot, clips in zip(slots, self.renderer.film_together(requests), strict=True):
-            for name, picture in self._sensed(slot, clips).items():
-                seen[name].append(picture)
-        return {name: np.stack(pictures) for name, pictures in seen.items()}
+        requests = {slot: self._request(slot) for slot in slots}
+        moments = {slot: _moment(request) for slot, request in requests.items()}
+        due = [slot for slot in slots if slot not in self._images or self._images[slot][0] != moments[slot]]
+        if due:
+            for slot, clips in zip(due, self.renderer.film_together([requests[slot] for slot in due]), strict=True):
+                self._images[slot] = moments[slot], self._sensed(slot, clips)
+        return {name: np.stack([self._images[slot][1][name] for slot in slots]) for name in self.features}
 
     def _request(self, slot: int) -> FilmRequest:
         length = int(self._ticks[slot]) + 1
