@@ -29,7 +29,7 @@ ERRORS = (
 )  # fmt: skip
 NAMES = (*FUNCTIONS, *CLASSES, *ERRORS)
 
-# In narrow ranges a short training is enough. A policy that fails makes every episode of the examples five times as long.
+# In narrow ranges a short training is enough. A policy that fails makes the episodes five times as long.
 CELL = """\
 scene: {robot: franka_panda, task: pick_and_place}
 randomization:

@@ -165,6 +165,10 @@ def test_the_commands_python_and_limits_of_the_deploying_page_run(
     page = (ROOT / "docs" / "deploying.md").read_text()
     (commands,), (script,), (limits,) = (blocks(page, language) for language in ("sh", "python", "yaml"))
     state = {"XDG_STATE_HOME": str(place / "state")}
+    # One episode shows the same as two.
+    for many, few in {"--episodes 2 ": "--episodes 1 ", "--first 2 ": "--first 1 "}.items():
+        assert many in commands
+        commands = commands.replace(many, few)
     run_commands(commands, place, environment=state)
     capsys.readouterr()
     run_python(script, place, environment=state)
