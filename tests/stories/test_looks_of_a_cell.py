@@ -17,7 +17,7 @@ CELL = (
     BLIND
     + """\
 cameras:
-  front: {position_m: [1.2, -0.3, 0.65], look_at_m: [0.42, -0.03, 0.12], fov_deg: 46, width: 64, height: 48}
+  front: {position_m: [1.2, -0.3, 0.65], look_at_m: [0.42, -0.03, 0.12], fov_deg: 46, width: 64, height: 48, rate_hz: 5}
 """
 )
 DIM = CELL.replace("physics", "visual: {lighting_intensity: [0.15, 0.25]}\n  physics")
