@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from twinloop.diagnose.causes import Cause, causes_of, hypothesis_of
 from twinloop.diagnose.hypothesis import NOTHING, Hypothesis, rows_of
-from twinloop.randomize.distribution import Constant, Distribution
+from twinloop.randomize.distribution import Constant, Distribution, Truncated
 from twinloop.randomize.draw import episode_rng
 from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.servo import SERVO
@@ -78,14 +78,17 @@ def mobile_causes(config: MobileConfig) -> tuple[Cause, ...]:
 def usual_of(config: RunConfig) -> dict[str, Distribution]:
     """Distributions of the unchanged twin.
 
-    Scenes are laid out as in the config. A row whose range excludes its nominal value is fixed at the middle of the
-    range; all other rows are nominal.
+    Scenes are laid out as in the config. A row with a normal distribution, as an earlier diagnosis sets it, is fixed at
+    its mean, and a row whose range excludes its nominal value at the middle of the range. All other rows are nominal.
     """
     usual: dict[str, Distribution] = {}
     for name, distribution in config.randomization.items():
         row = BY_NAME[name]
         if row.lays_out:
             usual[name] = distribution
+            continue
+        if isinstance(distribution, Truncated) and isinstance(distribution.mean, float):
+            usual[name] = Constant(distribution.mean)
             continue
         low, high = distribution.support()
         if not low <= row.nominal <= high and row.chance is None and not row.words:

@@ -16,12 +16,12 @@ from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counte
 from twinloop.diagnose.findings import as_distribution
 from twinloop.diagnose.hypothesis import NOTHING, ends_of, rows_of
 from twinloop.diagnose.hypothesis_set import chunks_of, scene_features
-from twinloop.diagnose.plan import range_of, with_margin
-from twinloop.diagnose.report import GapReport, RowEstimate
+from twinloop.diagnose.plan import range_of
+from twinloop.diagnose.report import PROBABLE, GapReport, RowEstimate
 from twinloop.durable import replace_file, storage_errors
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.chunks import ActingConfig
-from twinloop.randomize.distribution import Choice, Constant, Distribution, Uniform
+from twinloop.randomize.distribution import Choice, Constant, Distribution, Truncated, Uniform
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig, config_from_text, inapplicable_rows
@@ -33,12 +33,14 @@ WIDEN_ABOVE, NARROW_BELOW = 0.8, 0.5  # success rates
 STEP = 0.25  # share of a row's sensible range, per round
 ROOM = 1.3
 EPISODES, SEED = 24, 3_000_001  # of a row in automatic domain randomization
+INTERVAL_STDS = 3.29
+"""Width of a 90 % interval of a normal distribution, in standard deviations."""
 MIN_SHARE = 1e-3
 """Smallest width of an estimated range, as a share of the row's sensible range."""
 
 
 def widen_by_diagnosis(config: RunConfig, report: GapReport, *, calibrated: frozenset[str] = frozenset()) -> RunConfig:
-    """Return `config` with ranges around the estimated rows, and wider ranges for the other rows of suspected gaps.
+    """Return `config` with distributions around estimated rows, and wider ranges for other rows of suspected gaps.
 
     Args:
         calibrated: rows that keep the ranges of the config, because they were fitted to logs.
@@ -46,7 +48,8 @@ def widen_by_diagnosis(config: RunConfig, report: GapReport, *, calibrated: froz
     inapplicable, features = {*inapplicable_rows(config.scene.world), *calibrated}, scene_features(config)
     ranges = dict(config.randomization)
     for finding in report.findings:
-        if max(finding.probability, finding.differs) < SUSPECTED:
+        likely = max(finding.probability, finding.differs)
+        if likely < SUSPECTED:
             continue
         reach = min(max(ROOM * finding.magnitude, 0.4), 1.3)
         for row in rows_of(finding.gap, **features):
@@ -59,27 +62,28 @@ def widen_by_diagnosis(config: RunConfig, report: GapReport, *, calibrated: froz
             if row.chance is None and not row.words and not row.pool:
                 name = f"{row.name}.{wrong.element}" if wrong.element else row.name
                 before = ranges.get(name, config.randomization.get(row.name) if wrong.element else None)
-                ranges[name] = _estimated_range(wrong, before, sure=finding.is_open)
+                ranges[name] = _estimated_range(wrong, before, sure=likely >= PROBABLE)
             elif row.chance is not None:
                 ranges[row.name] = as_distribution(wrong)
     return replace(config, randomization=ordered_rows(ranges))
 
 
 def _estimated_range(wrong: RowEstimate, before: Distribution | None, *, sure: bool) -> Distribution:
-    """New range of an estimated row.
+    """New distribution of an estimated row.
 
-    If the gap is open and the estimate excludes the nominal value, the range is that of the estimate. A policy that
-    reads single observations cannot tell, for example, a long delay from a short one, and would learn a compromise.
-    If the gap is open, a range is also narrowed if the plan says so. Otherwise the range includes the estimate and the
-    nominal value, and also the previous range if the row was varied in training.
+    If the robot probably differs in this gap, it is a normal distribution around the estimate, with the width of its
+    interval. A uniform one over the interval would draw most episodes far from the estimate, and a policy that reads
+    single observations cannot tell, for example, a long delay from a short one, so that it learns a compromise.
+    Otherwise, and for rows that differ from episode to episode, the range includes the estimate and the nominal value,
+    and also the previous range if the row was varied in training.
     """
     proposed, row = range_of(wrong), BY_NAME[wrong.row]
     if proposed.high - proposed.low <= MIN_SHARE * abs(row.sensible[1] - row.sensible[0]):
         return before or Constant(row.nominal)  # a range without width is not an estimate
-    low, high = with_margin(wrong)
-    if sure and not wrong.spread and not low <= row.nominal <= high:
-        return Uniform(low, high)
-    if proposed.change == "narrower" and sure:
+    if sure and not wrong.spread:
+        low, high = max(wrong.interval[0], row.plausible[0]), min(wrong.interval[1], row.plausible[1])
+        return Truncated(wrong.value, (high - low) / INTERVAL_STDS, low, high)
+    if sure and proposed.change == "narrower":
         return Uniform(proposed.low, proposed.high)
     around = Uniform(min(proposed.low, row.nominal), max(proposed.high, row.nominal))
     return around if wrong.trained is None else wider(before, around)

@@ -7,6 +7,7 @@ import pytest
 from tests.diagnose.test_plan import report, wrong
 from twinloop.diagnose.counterfactuals import CounterfactualJob, simulate_counterfactuals
 from twinloop.diagnose.hypothesis import ends_of
+from twinloop.diagnose.hypothesis_set import usual_of
 from twinloop.diagnose.widening import (
     NARROW_BELOW,
     WIDEN_ABOVE,
@@ -17,7 +18,7 @@ from twinloop.diagnose.widening import (
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.space import Space
 from twinloop.observe.features import features_of
-from twinloop.randomize.distribution import Distribution, Uniform
+from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
 from twinloop.run.default import embedded_config
@@ -92,16 +93,26 @@ def test_ranges_that_fail_in_the_twin_are_narrowed(tmp_path):
     assert support(drawn_back)[1] < 2.0
 
 
-@pytest.mark.parametrize(
-    ("trained", "wanted"),
-    [(None, (68.0, 92.0)), ((0.0, 40.0), (68.0, 92.0)), ((0.0, 300.0), (68.0, 92.0))],
-    ids=["new", "wider", "narrower"],
-)
-def test_an_estimated_row_gets_the_range_of_the_plan(trained, wanted: tuple[float, float]):
+@pytest.mark.parametrize("trained", [None, (0.0, 40.0), (0.0, 300.0)], ids=["new", "outside", "inside"])
+def test_an_estimated_row_is_drawn_around_the_estimate(trained):
     row = "action_delay_ms"
     config = varying(*trained, row=row) if trained else varying(-2.0, 2.0)
     result = wrong(row, 80.0, 8.0, trained=trained)
     after = widen_by_diagnosis(config, report({"latency": 20.0}, {"latency": (result,)}))
+    assert support(after, row) == pytest.approx((72.0, 88.0))
+    drawn = after.sampler().draw(0, 256).values[row]
+    assert np.mean(np.abs(drawn - 80.0) < 4.0) > 0.55  # of a uniform distribution, half
+    # The next diagnosis starts with the estimate.
+    assert usual_of(after)[row] == Constant(80.0)
+
+
+@pytest.mark.parametrize(("trained", "wanted"), [(None, (0.0, 92.0)), ((0.0, 40.0), (0.0, 92.0))])
+def test_an_estimate_of_a_gap_that_may_be_closed_only_widens(trained, wanted: tuple[float, float]):
+    row = "action_delay_ms"
+    config = varying(*trained, row=row) if trained else varying(-2.0, 2.0)
+    probable = report({"latency": 20.0}, {"latency": (wrong(row, 80.0, 8.0, trained=trained),)})
+    doubtful = tuple(replace(finding, probability=0.4 * finding.probability) for finding in probable.findings)
+    after = widen_by_diagnosis(config, replace(probable, findings=doubtful))
     assert support(after, row) == pytest.approx(wanted)
 
 
