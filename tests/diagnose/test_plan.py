@@ -50,15 +50,16 @@ def test_lines_come_in_order_of_gain_per_hour_and_ranges_first():
     assert "80 demonstrations win back half" in assumptions["collect"]
 
 
-def test_the_gain_of_randomizing_is_what_closing_the_gap_won_in_the_twin():
+def test_the_gain_of_randomizing_is_what_closing_the_gap_won_in_the_twin_or_a_share_of_its_cost():
     rows: dict[Gap, tuple[RowEstimate, ...]] = {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}
     without = report({"latency": 20.0}, rows)
-    findings = tuple(dataclasses.replace(finding, closing=12.0) for finding in without.findings)
-    plans = [make_plan(one, robot="twin") for one in (without, dataclasses.replace(without, findings=findings))]
-    first, second = (next(line for line in plan.lines if line.measure == "randomize") for plan in plans)
-    assert first.gain == pytest.approx(0.95 * 0.8 * 20.0)
-    assert second.gain == pytest.approx(0.95 * 12.0)
-    assert "won 12 points in the twin" in second.assumed
+    lines = []
+    for closing in (None, -3.0, 18.0):
+        findings = tuple(dataclasses.replace(finding, closing=closing) for finding in without.findings)
+        plan = make_plan(dataclasses.replace(without, findings=findings), robot="twin")
+        lines.append(next(line for line in plan.lines if line.measure == "randomize"))
+    assert [line.gain for line in lines] == pytest.approx([0.95 * 0.8 * 20.0, 0.95 * 0.8 * 20.0, 0.95 * 18.0])
+    assert "won 18 points in the twin" in lines[-1].assumed
 
 
 @pytest.mark.parametrize(

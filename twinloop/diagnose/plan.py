@@ -290,12 +290,15 @@ def _conditions(report: GapReport, names: Sequence[str]) -> dict[str, str]:
 
 
 def _randomizing(finding: GapFinding, share: float) -> tuple[float, Interval, str]:
-    """Gain of randomizing the rows of a gap: what closing it won in the twin, or `share` of its cost."""
-    if finding.closing is None:
+    """Gain of randomizing the rows of a gap: what closing it won in the twin, or `share` of its cost if that is more.
+
+    Closing one of several gaps can win nothing by itself, although it has a part in the cost.
+    """
+    closing = 0.0 if finding.closing is None else finding.closing
+    if closing <= share * finding.points:
         return *_gain(finding, share), f"randomization wins back {share:.0%} of the cost"
-    gain = finding.probability * max(0.0, finding.closing)
-    low, high = finding.interval
-    text = f"this policy won {finding.closing:.0f} points in the twin when this gap alone was closed"
+    gain, (low, high) = finding.probability * closing, finding.interval
+    text = f"this policy won {closing:.0f} points in the twin when this gap alone was closed"
     return gain, (min(finding.probability * low, gain), max(high, gain)), text
 
 
