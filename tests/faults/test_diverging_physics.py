@@ -94,6 +94,14 @@ def undisturbed(twin: Twin) -> Episodes:
     return simulated(twin, 2 * times(6, 100), "NaN", {}, Random(0))
 
 
+def test_numbers_beyond_single_precision_are_recorded_without_a_warning(
+    twin: Twin, undisturbed: Episodes, monkeypatch: pytest.MonkeyPatch
+):
+    """With this seed a thing is thrown so fast that its speed does not fit into single precision."""
+    monkeypatch.setenv("TWINLOOP_SEED", "2074804296")
+    test_diverged_simulations_get_a_verdict_and_do_not_affect_others(twin, undisturbed, "huge forces")
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_diverged_simulations_get_a_verdict_and_do_not_affect_others(twin: Twin, undisturbed: Episodes, name: str):
     rng, count = fresh_rng(), len(undisturbed.lengths)

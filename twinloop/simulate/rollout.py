@@ -107,6 +107,7 @@ class _Rollout:
         self.tape[ids, self.tick[ids] - 1, self.channels["success"].start] = success[ids]
         self.tape[ids, self.tick[ids] - 1, self.channels["reward"].start] = reward[ids]
 
+    @np.errstate(over="ignore")  # a diverged simulation may exceed single precision; it is recorded as infinite
     def _record(self, act: SlotActions) -> None:
         cell, frame = self.cell, self.frame
         column = 0
