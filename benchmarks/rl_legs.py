@@ -3,9 +3,11 @@
     python benchmarks/rl_legs.py --out policies/legs                   # imitate, PPO, evaluate: one command
     python benchmarks/rl_legs.py --checkpoint policies/legs/walk       # evaluate only
     python benchmarks/rl_legs.py --checkpoint policies/legs/walk --drake 24 --json results.json
+    python benchmarks/rl_legs.py --nominal --out policies/nominal      # the same without randomization in training
+    python benchmarks/rl_legs.py --config examples/quadruped_rough.yaml --from policies/legs/walk --out policies/rough
 
-Training uses seeds 1 (imitation) and 2 (PPO). `--seed` is that of the evaluation: use another one while working on the
-recipe, and the default once, for the figure.
+Training uses seeds 1 (imitation) and 2 (PPO). Run the same command again to continue a training that was stopped.
+`--seed` is that of the evaluation: use another one while working on the recipe, and the default once, for the figure.
 """
 
 import argparse
@@ -29,21 +31,25 @@ from twinloop.learn.reinforce.start import reinforce
 from twinloop.run.walk import WalkConfig
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "quadruped.yaml"
-FIGURE_SEED = 2_000_000
+FIGURE_SEED = 3_000_000
 WIDTH = 32
 
 
-def trained(config: WalkConfig, out: Path, *, imitation: int, ppo: int) -> tuple[Path, dict[str, float]]:
-    """Train the recipe. Return the checkpoint and CPU minutes of each part."""
+def trained(
+    config: WalkConfig, out: Path, parent: Path | None, *, imitation: int, ppo: int
+) -> tuple[Path, dict[str, float]]:
+    """Train the recipe, or its second part from a policy. Return the checkpoint and CPU minutes of each part."""
     minutes = {}
     begin = time.process_time()
-    reinforce(config, out / "cloned", replace(imitation_config(), iterations=imitation, seed=1))
-    minutes["imitation"] = (time.process_time() - begin) / 60
+    if parent is None:
+        parent = out / "cloned"
+        reinforce(config, parent, replace(imitation_config(), iterations=imitation, seed=1), threads=1)
+        minutes["imitation"] = (time.process_time() - begin) / 60
     if not ppo:
-        return out / "cloned", minutes
+        return parent, minutes
     begin = time.process_time()
     settings = replace(walking_config(), iterations=ppo, seed=2)
-    reinforce(config, out / "walk", settings, parent=load(out / "cloned"), on_iteration=_show)
+    reinforce(config, out / "walk", settings, parent=load(parent), on_iteration=_show, threads=1)
     minutes["ppo"] = (time.process_time() - begin) / 60
     return out / "walk", minutes
 
@@ -90,6 +96,7 @@ def main() -> None:
     parser.add_argument("--config", type=Path, default=EXAMPLE)
     parser.add_argument("--out", type=Path, default=Path("policies/legs"), help="folder of the policies")
     parser.add_argument("--checkpoint", type=Path, help="evaluate this policy instead of training one")
+    parser.add_argument("--from", dest="parent", type=Path, help="improve this policy instead of a new clone")
     parser.add_argument("--imitation", type=int, default=imitation_config().iterations, help="iterations")
     parser.add_argument("--ppo", type=int, default=walking_config().iterations, help="iterations; 0 for a clone only")
     parser.add_argument("--nominal", action="store_true", help="train without randomization")
@@ -104,7 +111,7 @@ def main() -> None:
     checkpoint, minutes = args.checkpoint, {}
     if checkpoint is None:
         training = config.without_randomization() if args.nominal else config
-        checkpoint, minutes = trained(training, args.out, imitation=args.imitation, ppo=args.ppo)
+        checkpoint, minutes = trained(training, args.out, args.parent, imitation=args.imitation, ppo=args.ppo)
     results: dict = {"checkpoint": load(checkpoint).card.digest, "seed": args.seed, "cpu_minutes": minutes}
     if args.episodes:
         results["twin"] = walked(config, checkpoint, seed=args.seed, episodes=args.episodes, drake=False)

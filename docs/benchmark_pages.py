@@ -106,6 +106,8 @@ def statistics_page(figures: ModuleType) -> str:
 def diagnosing_page(diagnoses: ModuleType, loops: ModuleType) -> str:
     page = _filled(_template("diagnosing"), diagnoses.tables(_results("diagnosis")))
     page = _filled(page, diagnoses.interval_tables(_results("diagnosis_intervals")))
+    measured = (RESULTS / "mobile_diagnosis.json").exists()
+    page = _filled(page, diagnoses.mobile_tables(_results("mobile_diagnosis") if measured else {}))
     return _filled(page, loops.tables(_results("loop") if (RESULTS / "loop.json").exists() else None))
 
 
