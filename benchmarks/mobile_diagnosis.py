@@ -101,11 +101,11 @@ def traits_in(cell: Cell, job: CounterfactualJob, config: MobileConfig, *, drake
     return measure_traits(traces_of(episodes, mobile_model(robot.twin)))
 
 
-def bank_of(candidate: Candidate, config: MobileConfig, cache: Path) -> Bank:
+def bank_of(candidate: Candidate, config: MobileConfig, cache: Path, *, levels: int, episodes: int) -> Bank:
     job = CounterfactualJob(
-        config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), EPISODES, BANK_SEED, paired=True
+        config.to_yaml(), str(Path.cwd()), candidate.load, ActingConfig(), episodes, BANK_SEED, paired=True
     )
-    size: dict[str, Any] = {"levels": LEVELS, "episodes": EPISODES, "seed": BANK_SEED}
+    size: dict[str, Any] = {"levels": levels, "episodes": episodes, "seed": BANK_SEED}
     key = bank_key(policy=candidate.digest, config=config, cameras=(), acting={}, **size)
     return make_bank(config, lambda chunks: simulate_mobile(job, chunks), folder=cache / f"bank-{key}", **size)
 
@@ -160,7 +160,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=FIGURE_SEED, help="of the cells")
     parser.add_argument("--cells", type=int, default=40)
     parser.add_argument("--drake", type=int, default=0, metavar="N", help="N cells in Drake instead")
-    parser.add_argument("--episodes", type=int, default=EPISODES, help="of each cell")
+    parser.add_argument("--episodes", type=int, default=EPISODES, help="of each cell, and of those of the bank")
+    parser.add_argument("--levels", type=int, default=LEVELS, help="sizes of each cause in the bank")
     parser.add_argument("--spread", type=Path, help="write the differences of empty cells from the twin to this file")
     parser.add_argument("--json", type=Path, help="add the results to this file")
     args = parser.parse_args()
@@ -168,7 +169,7 @@ def main() -> None:
     config = tl.load_config(args.config)
     assert isinstance(config, MobileConfig)
     candidate, begin = candidate_of(args.policy), time.process_time()
-    bank = bank_of(candidate, config, args.cache)
+    bank = bank_of(candidate, config, args.cache, levels=args.levels, episodes=args.episodes)
     emulator = emulator_of(bank)
     bank_s, cells, spread = time.process_time() - begin, [], []
     for number in range(args.drake or args.cells):
@@ -185,7 +186,8 @@ def main() -> None:
         print(json.dumps({"number": number} | cells[-1]), flush=True)
     results = {
         "policy": candidate.digest, "robot": config.scene.robot.name, "engine": "drake" if args.drake else "mujoco",
-        "seed": args.seed, "bank_cpu_s": round(bank_s, 1), "tally": tally(cells), "cells": cells,
+        "seed": args.seed, "episodes": args.episodes, "levels": args.levels,
+        "bank_cpu_s": round(bank_s, 1), "tally": tally(cells), "cells": cells,
     }  # fmt: skip
     print(json.dumps(results["tally"], indent=1))
     if args.spread:

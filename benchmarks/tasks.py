@@ -52,10 +52,11 @@ randomization:
 SEEDS = {"default": 60_000, "realistic": 61_000}
 """Not seeds that tasks were worked on with. Cells with other seeds are of tasks that have not changed since."""
 SEEDS_AGAIN = {
+    "fetch": {"default": 62_000, "realistic": 63_000},
     "pour": {"default": 62_000, "realistic": 63_000},
     "bin_picking": {"default": 64_000, "realistic": 65_000},
 }
-"""Tasks that were measured again: both were corrected after those seeds had shown a fault of theirs, and `bin_picking`
+"""Tasks that were measured again: all were corrected after those seeds had shown a fault of theirs, and `bin_picking`
 later with 64 instead of 16 episodes a cell, for all robots, because 16 did not tell whether it reaches its goal."""
 GOALS = {"default": 0.9, "realistic": 0.8}
 """Share of accepted episodes that a cell is to reach."""

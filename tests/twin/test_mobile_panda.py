@@ -38,8 +38,11 @@ def twin() -> Twin:
     return twin_and_config()[0]
 
 
-def test_base_and_arm_fetch_a_thing_from_another_table():
-    twin, config = twin_and_config()
+@pytest.mark.parametrize(
+    "text", [FETCH, f"{FETCH}  actuation: {{compliance_mrad_nm: 0.3}}\n"], ids=["usual", "soft gears"]
+)
+def test_base_and_arm_fetch_a_thing_from_another_table(text: str):
+    twin, config = twin_and_config(text)
     draws = config.sampler(seed=5).draw(0, EPISODES)
     expert = Expert(twin, ExpertConfig(), width=EPISODES, seed=5)
     (episodes,) = rollout(Cell(twin, width=EPISODES), iter([draws]), expert, seed=5)

@@ -1,11 +1,13 @@
 """Rows of the actuation gap: how motors and gears change a command. `simulate/drive.py` is the stage they act in."""
 
+import mujoco
 import numpy as np
 
 from twinloop.randomize.hooks import Command, OnCommand, Rows
 from twinloop.randomize.parameter import ALL_ROBOTS, DRIVEN, Parameter
 from twinloop.randomize.uses import CellTruth, Picture
 
+HINGE = mujoco.mjtJoint.mjJNT_HINGE.value
 DRIFT_MEMORY_S = 0.5
 RIPPLES_PER_TURN = 16
 HEATING_S = 20.0  # time at full torque until a motor is hot
@@ -38,7 +40,10 @@ def _ripple(command: Command, ripple_mrad: np.ndarray) -> None:
 
 
 def _compliance(command: Command, compliance_mrad_nm: np.ndarray) -> None:
-    command.shift_mrad(-(compliance_mrad_nm[:, None] * command.effort_nm))
+    """Gears give way to their torque. Slides of a mobile base, whose effort is a force, have no such gear."""
+    twin = command.twin
+    hinges = twin.model.jnt_type[twin.arm_joints] == HINGE
+    command.shift_mrad(-(compliance_mrad_nm[:, None] * command.effort_nm * hinges))
 
 
 def _backlash(command: Command, backlash_mrad: np.ndarray) -> None:
