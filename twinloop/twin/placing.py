@@ -63,6 +63,10 @@ class Layout:
         """(n,) drawn turn of a thing about the vertical."""
         return np.deg2rad(self.column(name, "object_yaw_deg"))
 
+    def offset_m(self, name: str) -> np.ndarray:
+        """(n, 2) drawn offset of a thing from its place."""
+        return np.column_stack([self.column(name, f"object_position_noise_cm.{axis}") / 100 for axis in "xy"])
+
     def thing(
         self, name: str, xy_m: tuple[float, float], *, yaw_rad: float = 0.0, up_m: float = 0.0,
         quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0), standing: bool = True,

@@ -27,8 +27,8 @@ FAR_S = 15.0
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     layout = Layout(draw, count, entities)
     layout.fixture("side_table", SIDE_TABLE_XY_M)
-    noise = [layout.column("object", f"object_position_noise_cm.{axis}") / 100 for axis in "xy"]
-    layout.on("object", "side_table", np.array(ON_TABLE_XY_M) + np.column_stack(noise), layout.yaw_rad("object"))
+    place_m = np.array(ON_TABLE_XY_M) + layout.offset_m("object")
+    layout.on("object", "side_table", place_m, layout.yaw_rad("object"))
     layout.zone("goal", TARGET_XY_M)
     return layout.done()
 
