@@ -164,3 +164,13 @@ def test_the_distance_of_hand_and_thing_changes_while_touching_if_its_pose_is_la
     late = carried()[np.maximum(np.arange(FRAMES) - 3, 0)]
     assert residuals(late, "contact_distance").max() > 0.005
     assert residuals(carried(), "contact_distance").max() < 1e-6
+
+
+def test_a_thing_that_turns_in_the_hand_is_found_also_while_the_hand_moves_fast():
+    good, motion = scene(carried(), tool=hand_path())
+    learnt = fit_scene(good, motion)
+    state = good.signals[ENVIRONMENT].copy()
+    state[45:, 3:7] = [np.cos(0.25), 0, 0, np.sin(0.25)]  # half a radian about the vertical axis
+    turned = replace(good, signals={**good.signals, ENVIRONMENT: state})
+    assert object_motion(good, motion, learnt).residuals["turns_alone"][:, 0].max() < 0.1
+    assert object_motion(turned, motion, learnt).residuals["turns_alone"][:, 0].max() > 10

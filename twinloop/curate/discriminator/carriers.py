@@ -73,17 +73,24 @@ def _moves_alone(trajectories: Trajectories, motion: SceneMotion, scene: SceneMo
     fall = before - np.array([0, 0, GRAVITY_M_S2 / rate**2])
     least = np.minimum(least, np.linalg.norm(step - fall, axis=2))
     distance = motion.distance_m
-    if motion.tool is not None and distance is not None:
-        place, rotation = motion.tool
-        turn = np.einsum("fij,fkj->fik", rotation, trajectories.shifted(rotation, -1))
-        arm = (motion.position - step) - trajectories.shifted(place, -1)[:, None]
-        carried = np.einsum("fij,fej->fei", turn, arm) + place[:, None] - (motion.position - step)
-        least = np.where(distance < scene.reach_m, np.minimum(least, _beyond(step, carried)), least)
+    if distance is not None:
+        by_hand = _beyond(step, hand_step(trajectories, motion))
+        least = np.where(distance < scene.reach_m, np.minimum(least, by_hand), least)
     for other in range(step.shape[1]) if step.shape[1] > 1 else ():
         near = np.linalg.norm(motion.position - motion.position[:, other : other + 1], axis=2) < CARRIER_M
         near[:, other] = False
         least = np.where(near, np.minimum(least, _beyond(step, step[:, other : other + 1])), least)
     return least * rate
+
+
+def hand_step(trajectories: Trajectories, motion: SceneMotion) -> np.ndarray:
+    """(frames, E, 3) the step that each entity would make if it were fixed to the tool."""
+    assert motion.tool is not None
+    place, rotation = motion.tool
+    before = motion.position - motion.step
+    turn = np.einsum("fij,fkj->fik", rotation, trajectories.shifted(rotation, -1))
+    arm = before - trajectories.shifted(place, -1)[:, None]
+    return np.einsum("fij,fej->fei", turn, arm) + place[:, None] - before
 
 
 def _beyond(step: np.ndarray, carrier: np.ndarray) -> np.ndarray:

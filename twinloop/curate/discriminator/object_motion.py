@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.curate.discriminator.carriers import GRAVITY_M_S2, carrier_residuals
+from twinloop.curate.discriminator.carriers import GRAVITY_M_S2, carrier_residuals, hand_step
 from twinloop.curate.discriminator.scene_model import REST_M_S, SceneModel
 from twinloop.curate.discriminator.scene_motion import TOUCH_N, Pose, SceneMotion, finger_columns
 from twinloop.curate.discriminator.trajectories import CONTACT, ENVIRONMENT, Trajectories
@@ -95,8 +95,13 @@ def _turning(trajectories: Trajectories, motion: SceneMotion, scene: SceneModel,
     state, shifted = trajectories.signals[ENVIRONMENT], trajectories.shifted
     rate, distance = trajectories.schema.rate_hz, motion.distance_m
     speed = np.linalg.norm(motion.step, axis=2) * rate
+    hand_rad_s = np.zeros(speed.shape)
+    if motion.tool is not None and distance is not None:
+        near = distance < scene.reach_m
+        hand_rad_s = _turn_rad(motion.tool[1], shifted)[:, None] * rate * near
+        in_hand = np.linalg.norm(motion.step - hand_step(trajectories, motion), axis=2) * rate
+        speed = np.where(near, np.minimum(speed, in_hand), speed)
     rolls_rad_s = np.maximum(speed, shifted(speed, 1)) / LEVER_M
-    hand_rad_s = np.zeros(len(state)) if motion.tool is None else _turn_rad(motion.tool[1], shifted) * rate
     for number, pose in enumerate(motion.poses):
         if pose.quaternion is None:
             continue
@@ -104,9 +109,7 @@ def _turning(trajectories: Trajectories, motion: SceneMotion, scene: SceneModel,
         norm = np.linalg.norm(turn, axis=1)
         unit = turn / np.maximum(norm, 1e-9)[:, None]
         cosine = np.clip(np.abs((unit * shifted(unit, -1)).sum(axis=1)), 0, 1)
-        explained = rolls_rad_s[:, number]
-        if distance is not None:
-            explained = explained + hand_rad_s * (distance[:, number] < scene.reach_m[number])
+        explained = rolls_rad_s[:, number] + hand_rad_s[:, number]
         label = (motion.entities[number],)
         add("quaternion_norm", np.abs(norm - 1), label)
         add("turns_alone", np.maximum(2 * np.arccos(cosine) * rate - explained, 0), label)
