@@ -34,7 +34,7 @@ from twinloop.observe.recording import Recording
 from twinloop.pipeline.generate import generate
 from twinloop.run.config import RunConfig, config_from_text
 
-EPISODES, SHARE, STEPS, BATCH, TRIALS, TRAININGS = 150, 0.2, 1200, 256, 64, (0, 1, 2)
+EPISODES, SHARE, STEPS, BATCH, TRIALS, TRAININGS = 150, 0.2, 1200, 256, 64, (0, 1)
 POLICY = {"width": 256, "depth": 2}
 CELL = """
 scene: {robot: franka_panda, task: pick_and_place}

@@ -14,7 +14,7 @@ from twinloop.curate.discriminator.trajectories import Trajectories
 GRAVITY_M_S2 = 9.81
 CARRIER_M = 0.3
 """An entity farther from a thing than this does not carry it."""
-ROLLS_PER_HEIGHT = 4.0
+ROLLS_PER_HEIGHT = 6.0
 BESIDE_M = 0.05
 """A thing lies on another one if it is at most this far from its middle."""
 

@@ -33,10 +33,10 @@ FOLDS, ROBUST_FOLDS = 3, 2
 MODEL_EPISODES = 96
 FLOORS = {
     "object_acceleration": 10.0, "object_speed": 0.5, "energy_gain": 0.005, "moves_untouched": 0.3,
-    "drifts_untouched": 0.02, "free_fall": 1.0, "support_change": 1.0, "quaternion_norm": 1e-3, "turns_alone": 0.5,
-    "below_start": 0.002, "rest_height": 0.002, "slips_in_grip": 0.02, "shifts_in_grip": 0.003,
-    "grip_drift": 0.006, "touch_at_distance": 0.02, "tool_speed": 0.02, "fixture_acceleration": 0.5,
-    "moves_alone": 0.02, "travels_untouched": 0.003, "rest_level": 0.002, "blocked_motion": 0.002,
+    "drifts_untouched": 0.02, "free_fall": 1.0, "support_change": 1.0, "quaternion_norm": 1e-3, "turns_alone": 1.0,
+    "below_start": 0.002, "rest_height": 0.002, "slips_in_grip": 0.02, "shifts_in_grip": 0.005,
+    "grip_drift": 0.01, "touch_at_distance": 0.02, "tool_speed": 0.02, "fixture_acceleration": 0.5,
+    "moves_alone": 0.02, "travels_untouched": 0.006, "rest_level": 0.002, "blocked_motion": 0.002,
     "touch_place": 0.03, "contact_distance": 0.003,
     "blocked_without_contact": 0.2, "squeeze_without_effort": 0.2, "repeats:contact": 2.0,
 }  # fmt: skip
