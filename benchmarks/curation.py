@@ -14,7 +14,7 @@ curation. `--part so101 --data DIR`: known faults in real recordings of an SO-10
 Each cell's result is kept in `--work`; the same command continues. `--seeds work` uses the seeds that limits were
 chosen with; the figure uses the others, once.
 
-    python benchmarks/curation.py [--part faults|speed|images|pays|so101] [--cells NAMES] [--work DIR] [--json]
+    python benchmarks/curation.py [--part faults|speed|images|pays|so101] [--cells NAMES] [--work DIR] [--into FILE]
 """
 
 import argparse
@@ -50,6 +50,7 @@ SEEDS = {"work": 11, "figure": 9510}
 EACH = 8
 GROUPS = 4
 PARTS = ("known", "left_out", "unknown", "new")
+OTHER_PARTS = ("speed", "images", "pays", "so101")
 TRAIN, TEST, OTHER = 160, 64, 40
 
 
@@ -73,11 +74,12 @@ CELLS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=("faults", "speed", "images", "pays", "so101"), default="faults")
+    parser.add_argument("--part", choices=("faults", *OTHER_PARTS), default="faults")
     parser.add_argument("--cells", default=",".join(CELLS), help="names with commas")
     parser.add_argument("--seeds", choices=tuple(SEEDS), default="figure")
     parser.add_argument("--work", type=Path, help="folder of intermediate results (default: a temporary one)")
     parser.add_argument("--data", type=Path, help="folder of the real SO-101 recordings, for --part so101")
+    parser.add_argument("--into", type=Path, help="add the result to this file, e.g. benchmarks/results/curation.json")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -99,7 +101,16 @@ def main() -> None:
             from curation_so101 import measure_so101
 
             result = measure_so101(args.data, work)
+    if args.into is not None:
+        _add(args.into, args.part, result)
     print(json.dumps(result) if args.json else json.dumps(result, indent=2))
+
+
+def _add(file: Path, part: str, result: dict) -> None:
+    """Write a result beside those of the other parts. The part `faults` has the keys of the file itself."""
+    whole = json.loads(file.read_text()) if file.exists() else {}
+    others = {name: whole[name] for name in OTHER_PARTS if name in whole}
+    file.write_text(json.dumps({**result, **others} if part == "faults" else {**whole, part: result}) + "\n")
 
 
 def good_episodes(folder: Path, cell: BenchCell, seed: int, count: int, thing: str = "") -> Trajectories:
