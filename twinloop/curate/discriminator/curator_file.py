@@ -12,7 +12,8 @@ import numpy as np
 
 from twinloop.curate.discriminator.channel_model import ChannelModel
 from twinloop.curate.discriminator.curator import Curator
-from twinloop.curate.discriminator.feature_model import ColumnScale, FeatureModel
+from twinloop.curate.discriminator.feature_model import FeatureModel
+from twinloop.curate.discriminator.feature_scales import ColumnScale
 from twinloop.curate.discriminator.frame_residuals import ChannelRanges
 from twinloop.curate.discriminator.hand_contact import HandModel
 from twinloop.curate.discriminator.head import FaultHead

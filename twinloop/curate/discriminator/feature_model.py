@@ -5,7 +5,6 @@ level and the offset of these residuals in each aspect, the delays, and the amou
 by channel, with its distribution over good episodes: 0 is the median and about 2.3 the 99th percentile.
 """
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -13,12 +12,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from twinloop.curate.discriminator.channel_model import ChannelModel, fit_channel, modelled_features, parts_of
-from twinloop.curate.discriminator.episode_statistics import (
-    DISTANCE,
-    EFFORT_MATCH,
-    THING_MATCH,
-    end_table,
-    episode_tables,
+from twinloop.curate.discriminator.episode_statistics import end_table, episode_tables
+from twinloop.curate.discriminator.feature_scales import (
+    FLOORS,
+    TAIL,
+    ColumnScale,
+    column_scale,
+    end_floors,
+    floor_of,
+    hand_tolerance,
+    tail_floor,
 )  # fmt: skip
 from twinloop.curate.discriminator.frame_residuals import ChannelRanges, FrameResiduals, fit_ranges, frame_residuals
 from twinloop.curate.discriminator.hand_contact import HandModel, fit_hand
@@ -26,57 +29,21 @@ from twinloop.curate.discriminator.images import ImageModel, fit_images
 from twinloop.curate.discriminator.posture_support import PostureSupport, fit_posture_support
 from twinloop.curate.discriminator.scene_model import SceneModel, fit_scene
 from twinloop.curate.discriminator.scene_motion import regimes, scene_motion
-from twinloop.curate.discriminator.trajectories import Trajectories, is_hand
+from twinloop.curate.discriminator.trajectories import Trajectories
 
 BLOCK = 32
 FOLDS, ROBUST_FOLDS = 3, 2
 MODEL_EPISODES = 96
-FLOORS = {
-    "object_acceleration": 10.0, "object_speed": 0.5, "energy_gain": 0.005, "moves_untouched": 0.3,
-    "drifts_untouched": 0.02, "free_fall": 1.0, "support_change": 1.0, "quaternion_norm": 1e-3, "turns_alone": 1.0,
-    "below_start": 0.002, "rest_height": 0.002, "slips_in_grip": 0.02, "shifts_in_grip": 0.005,
-    "grip_drift": 0.01, "touch_at_distance": 0.02, "tool_speed": 0.02, "fixture_acceleration": 0.5,
-    "moves_alone": 0.02, "travels_untouched": 0.006, "rest_level": 0.002, "blocked_motion": 0.002,
-    "touch_place": 0.03, "contact_distance": 0.003,
-    "blocked_without_contact": 0.2, "squeeze_without_effort": 0.2, "repeats:contact": 2.0,
-}  # fmt: skip
-"""Smallest usual size of a residual, in SI units. Objects of other shapes differ by as much."""
 GRIP_ASPECTS = ("slips_in_grip", "shifts_in_grip", "grip_drift", "touch_at_distance")
 MIN_GRIP_SHARE, NEVER = 0.05, 1e9
-REPEATS_FLOOR, RANGE_FLOOR = 10.0, 2.0
 SIGNED = ("step:", "static:", "velocity_mismatch", "image_static:")
 EXTRAPOLATED = ("step", "static", "range")
 """Kinds of aspects whose residuals grow with the distance from the postures of the training data."""
-IMAGE_STILL_FLOOR = 0.02
 SMALL, SMALL_PHYSICAL, LEVEL_SHARE = 0.05, 0.3, 0.2
 """Added to a ratio before its logarithm: differences far below the usual size do not matter. Many residuals of physics
 are zero in all good episodes; there, differences below the floor do not matter. A level needs less than a peak."""
-TAIL = 2.33  # standard deviations from median to 99th percentile
-MIN_TAIL, EFFORT_MIN_TAIL = 0.6, 1.0
-EFFORT_BIAS = ("observation.effort|offset", "observation.effort|level")
-"""Contacts of the arm or of a held object with the scene, which no sensor reports, change the effort for a while."""
-HAND_TOLERANCE, HAND_KINEMATICS_TOLERANCE = 10.0, 3.0
-KINEMATICS = ("velocity_mismatch", "lag:observation.state>", "match:observation.state>")
-"""Tables that compare the measured position with the measured velocity, which an object changes little."""
-TABLE_FLOORS = {THING_MATCH: 0.1, EFFORT_MATCH: 0.1, "lag:": 0.15, "match:": 0.02, "motion:": 0.5, "length": 0.5}
-"""Smallest tail of an episode's statistic, by the beginning of its name."""
-END_FLOOR, END_DISTANCE_FLOOR = 0.01, 0.04
-"""Objects of other shapes end in other places: distances to other entities differ more than heights and contacts."""
 REGIMES = 3
 MIN_FRAMES = 200
-
-
-@dataclass(frozen=True)
-class ColumnScale:
-    """Median and tail of each column of a table over good episodes."""
-
-    median: np.ndarray
-    tail: np.ndarray
-
-    def apply(self, values: np.ndarray, *, two_sided: bool) -> np.ndarray:
-        apart = values - self.median
-        apart = np.abs(apart) if two_sided else apart
-        return np.nan_to_num(apart / self.tail, nan=0.0, posinf=1e3, neginf=0.0)
 
 
 @dataclass(frozen=True)
@@ -223,25 +190,6 @@ def _tables(
     return tables
 
 
-def _floor(aspect: str) -> float:
-    if aspect in FLOORS:
-        return FLOORS[aspect]
-    if aspect.startswith("repeats:"):
-        return REPEATS_FLOOR
-    if aspect.startswith("range:"):
-        return RANGE_FLOOR
-    if aspect.startswith("image_still:"):
-        return IMAGE_STILL_FLOOR
-    return 0.0
-
-
-def _table_floor(table: str) -> float:
-    for prefix, floor in TABLE_FLOORS.items():
-        if table.startswith(prefix):
-            return floor
-    return EFFORT_MIN_TAIL if table.endswith(EFFORT_BIAS) else MIN_TAIL
-
-
 def fit_feature_model(
     good: Trajectories, *, rng: np.random.Generator, robust: bool = False
 ) -> tuple[FeatureModel, EpisodeFeatures]:
@@ -267,11 +215,11 @@ def fit_feature_model(
             for table, (content, labels, both) in _tables(block, residuals, scaled).items():
                 pieces.setdefault(table, []).append(content)
                 two_sided[table] = both
-                tolerance[table] = _tolerance(table, labels)
+                tolerance[table] = hand_tolerance(table, labels)
         bare.append((np.flatnonzero(fold == number), model))
     tables = {
-        table: _column_scale(
-            np.concatenate(parts), _table_floor(table) * tolerance[table], two_sided=two_sided[table], robust=robust
+        table: column_scale(
+            np.concatenate(parts), tail_floor(table) * tolerance[table], two_sided=two_sided[table], robust=robust
         )
         for table, parts in pieces.items()
     }
@@ -316,7 +264,7 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
     for aspect, parts in sizes.items():
         table = np.concatenate(parts)
         whole = np.quantile(table, 0.99, axis=0)
-        floor = _floor(aspect) or max(1e-3 * float(np.median(whole)), 1e-6)
+        floor = floor_of(aspect) or max(1e-3 * float(np.median(whole)), 1e-6)
         usual = [
             np.quantile(table[where == regime], 0.99, axis=0) if (where == regime).sum() > MIN_FRAMES else whole
             for regime in range(REGIMES)
@@ -328,33 +276,15 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
     return FeatureModel(models, ranges, fit_posture_support(some), scene, hand, scales, {}, {}, images)
 
 
-def _tolerance(table: str, channels: tuple[str, ...]) -> np.ndarray:
-    """(columns,) factor on the smallest tail: fingers close on objects of other sizes in other ways."""
-    factor = HAND_KINEMATICS_TOLERANCE if table.startswith(KINEMATICS) else HAND_TOLERANCE
-    return np.array([factor if is_hand(channel.rpartition("/")[2]) else 1.0 for channel in channels])
-
-
-def _column_scale(
-    values: np.ndarray, floor: float | np.ndarray, *, two_sided: bool, robust: bool = False
-) -> ColumnScale:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a joint that never moves has no delay: all NaN
-        median = np.nan_to_num(np.nanmedian(values, axis=0))
-        apart = np.nan_to_num(np.abs(values - median) if two_sided else values - median)
-        middle = TAIL / 0.52 * np.quantile(np.abs(apart), 0.4, axis=0)  # 0.52: 40 % of a normal distribution
-        tail = middle if robust else np.quantile(apart, 0.99, axis=0)
-    return ColumnScale(median, np.maximum(tail, floor) / TAIL)
-
-
 def _fit_ends(good: Trajectories) -> dict[str, ColumnScale]:
     content, names = end_table(good)
     success = good.success == 1
     if not content.shape[1] or not success.any():  # no label or nothing to compare it with
         return {}
-    floors = np.array([END_DISTANCE_FLOOR if name.startswith(DISTANCE) else END_FLOOR for name in names])
-    ends = {"": _column_scale(content[success], floors, two_sided=True)}
+    floors = end_floors(names)
+    ends = {"": column_scale(content[success], floors, two_sided=True)}
     for task in set(good.tasks):
         rows = success & np.array([name == task for name in good.tasks])
         if rows.sum() >= 20:
-            ends[task] = _column_scale(content[rows], floors, two_sided=True)
+            ends[task] = column_scale(content[rows], floors, two_sided=True)
     return ends
