@@ -299,6 +299,16 @@ def test_the_curation_figures_of_the_readme_equal_the_results():
     assert f"AUROC {curation['auroc_unknown']:.2f}" in text
 
 
+def test_the_curation_table_of_the_docs_equals_the_results():
+    curation = json.loads((ROOT / "benchmarks" / "results" / "curation.json").read_text())
+    page = (ROOT / "docs" / "curating.md").read_text()
+    for cell in curation["by_cell"].values():
+        figures = " | ".join(f"{cell[part]:.3f}" for part in ("known", "left_out", "unknown", "new"))
+        assert f"| {figures} |" in page
+    parts = ("auroc_known", "auroc_left_out", "auroc_held_out_kinds", "auroc_new_kinds")
+    assert f"| {' | '.join(f'{curation[part]:.3f}' for part in parts)} |" in page
+
+
 def test_the_wheels_figure_of_the_readme_equals_the_results():
     tuned = json.loads((ROOT / "benchmarks" / "results" / "wheels.json").read_text())["tuned"]
     assert tuned["collisions"]["rate"] == 0
