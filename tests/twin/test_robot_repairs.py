@@ -325,3 +325,29 @@ def test_things_are_gripped_beside_the_nearest_part_of_a_jaw_that_does_not_move(
         proposal, _ = proposal_of(written(folder, spec))
         tips_m.append(abs(proposal.mapping["closed_tips_m"][1]))
     assert tips_m[0] - tips_m[1] == pytest.approx(0.003, abs=0.001)
+
+
+def test_a_mesh_may_be_relative_to_a_folder_above_the_file(folder: Path):
+    meshes = [folder / "arm_description" / "forearm.stl", folder / "other" / "forearm.stl"]
+    for mesh in meshes:
+        stl_box(mesh, 0.05)
+    path = folder / "arm_description" / "arm.urdf"
+    path.write_text(urdf_arm(fingers=True, mesh="arm_description/forearm.stl"))
+    assert meshes[0] in ModelSource(path).urdf.files
+    path.write_text(urdf_arm(fingers=True, mesh="other/forearm.stl"))
+    with pytest.raises(ModelError, match=r"'other/forearm.stl' is outside .*--root DIR"):
+        ModelSource(path).check()
+    assert meshes[1] in ModelSource(path, folder).urdf.files
+
+
+def test_fingers_of_a_wrist_that_bends_point_along_its_plane():
+    """The jaw beside a fixed one is not in the middle of the hand."""
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body name='hand'><joint name='bend' axis='0 1 0'/><geom size='.02'/>"
+        "<body name='jaw' pos='0 .03 .1'><joint name='jaw' axis='1 0 0' range='0 1'/><geom size='.01'/></body>"
+        "</body></worldbody></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    axis = outward_axis(model, data, model.body("hand").id, (model.joint("jaw").id,))
+    assert axis == pytest.approx([0, 0, 1], abs=1e-6)

@@ -125,7 +125,7 @@ class _Folders:
             target = folder / inside
         else:
             folder = self.root
-            target = self.path.parent / name.removeprefix(FILE)
+            target = self._beside_or_above(name.removeprefix(FILE))
         try:
             target = target.resolve()
         except (ValueError, RuntimeError, OSError) as error:
@@ -137,6 +137,18 @@ class _Folders:
             )
         return target
 
+    def _beside_or_above(self, name: str) -> Path:
+        """A path relative to the file's folder, or to a folder above it that has this file."""
+        beside = self.path.parent / name
+        if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name or beside.is_file():
+            return beside
+        above = [folder / name for folder in self._above()[1:]]
+        return next((mesh for mesh in above if mesh.is_file()), beside)
+
+    def _above(self) -> list[Path]:
+        """The file's folder, and those above it in which its package may begin."""
+        return [self.path.resolve().parent, *self.path.resolve().parent.parents][:4]
+
     def _package(self, name: str, inside: str, element: str) -> Path:
         """Folder of a package: a given one, a folder beside the file, or the package that the file is part of.
 
@@ -146,7 +158,7 @@ class _Folders:
         """
         if name in self.packages:
             return self.packages[name]
-        above = [self.path.resolve().parent, *self.path.resolve().parent.parents][:4]
+        above = self._above()
         if (above[0] / name).is_dir():
             return above[0] / name
         for folder in above:

@@ -8,6 +8,7 @@ import numpy as np
 INSET_M, MOST_INSET_M = 0.012, 0.016  # of the tool's frame from the shorter and the longer finger tip
 TIP_M = 0.005
 ALIGNED = 0.95
+ACROSS = 0.45  # largest cosine between the axis of a wrist that bends and the fingers
 MIN_TOWARDS_M, MIN_ONWARD_M = 0.01, 0.02
 
 
@@ -74,6 +75,10 @@ def outward_axis(model: mujoco.MjModel, data: mujoco.MjData, hand: int, gripper:
     towards = towards / max(float(np.linalg.norm(towards)), 1e-9)
     axis = wrist_axis(model, data, hand)
     along = float(axis @ towards)
+    if abs(along) < ACROSS:
+        # A wrist that bends moves the fingers in its plane; a single jaw lies beside that plane.
+        towards = towards - along * axis
+        return towards / np.linalg.norm(towards)
     if abs(along) <= 0.5:
         return towards
     # The frame of the hand may be at the finger tips. The joint before the last one is always behind them.
