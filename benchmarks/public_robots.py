@@ -6,7 +6,9 @@ DIR has a folder for each repository, named as in `MODELS`: `git clone https://g
 model, `inspect-robot` proposes a mapping, and `generate` makes 16 episodes of pick_and_place with it, unchanged. The
 only options are those that the messages ask for: `--package NAME=DIR` with a folder of that name in the repository, and
 `--root` with the repository. A model is written to benchmarks/results/public_robots.json as it ends, so a stopped run
-continues. The models were chosen by file name; none of them was looked at before the run.
+continues. The models were chosen by file name, and split from those that were worked on by a hash of their folder; none
+of them was looked at before the run. Models whose mesh files were absent in the copy at hand were left out beforehand.
+Those of Metaworld and of the two dm_robotics repositories were taken from the wheels of the packages.
 """
 
 import argparse
@@ -23,73 +25,60 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results" / "public_robots.json"
-EPISODES, SEED = 16, 90_000
+EPISODES, SEED = 16, 91_000
 MODELS = {
-    "OMY": ("ROBOTIS-GIT/robotis_mujoco_menagerie", "robotis_omy/omy.xml"),
-    "OMX": ("ROBOTIS-GIT/robotis_mujoco_menagerie", "robotis_omx/omx.xml"),
-    "OpenMANIPULATOR-X": ("ROBOTIS-GIT/robotis_mujoco_menagerie", "robotis_open_manipulator_x/open_manipulator_x.xml"),
-    "OpenArm": ("enactic/openarm_mujoco", "v1/openarm.xml"),
-    "OpenArm pair": ("enactic/openarm_mujoco", "v2/openarm_bimanual.xml"),
-    "Fetch (scene)": (
-        "Farama-Foundation/Gymnasium-Robotics",
-        "gymnasium_robotics/envs/assets/fetch/pick_and_place.xml",
+    "Panda without tendon": (
+        "Genesis-Embodied-AI/Genesis",
+        "genesis/assets/xml/franka_emika_panda/panda_no_tendon.xml",
     ),
-    "Jaco": ("google-deepmind/dm_control", "dm_control/third_party/kinova/jaco_arm.xml"),
-    "Panda (franka_sim)": ("vikashplus/franka_sim", "franka_panda.xml"),
-    "xArm 7 (scene)": ("huggingface/gym-xarm", "gym_xarm/tasks/assets/lift.xml"),
-    "iiwa (robosuite)": ("ARISE-Initiative/robosuite", "robosuite/models/assets/robots/iiwa/robot.xml"),
-    "xArm 7 (robosuite)": ("ARISE-Initiative/robosuite", "robosuite/models/assets/robots/xarm7/robot.xml"),
-    "Sawyer (URDF)": (
-        "ARISE-Initiative/robosuite",
-        "robosuite/models/assets/bullet_data/sawyer_description/urdf/sawyer_arm.urdf",
+    "iiwa with Allegro hand (URDF)": (
+        "NVIDIA-Omniverse/IsaacGymEnvs",
+        "assets/urdf/kuka_allegro_description/kuka_allegro_touch_sensor.urdf",
     ),
-    "Panda with hand (URDF)": ("RobotLocomotion/models", "franka_description/urdf/panda_arm_hand.urdf"),
-    "Jaco j2n6s300 (URDF)": ("RobotLocomotion/models", "jaco_description/urdf/j2n6s300.urdf"),
-    "iiwa 14 (URDF)": ("RobotLocomotion/models", "iiwa_description/urdf/iiwa14_primitive_collision.urdf"),
-    "UR3e (URDF)": ("RobotLocomotion/models", "ur_description/urdf/ur3e_cylinders_collision.urdf"),
-    "myCobot 280 (URDF)": (
-        "elephantrobotics/mycobot_ros",
-        "mycobot_description/urdf/mycobot_280_m5/mycobot_280_m5.urdf",
+    "iiwa (URDF)": ("NVIDIA-Omniverse/IsaacGymEnvs", "assets/urdf/kuka_allegro_description/kuka.urdf"),
+    "Panda v2 (URDF)": ("haosulab/ManiSkill", "mani_skill/assets/robots/panda/panda_v2.urdf"),
+    "Panda with stick (URDF)": ("haosulab/ManiSkill", "mani_skill/assets/robots/panda/panda_stick.urdf"),
+    "SO-100 (URDF)": ("haosulab/ManiSkill", "mani_skill/assets/robots/so100/so100.urdf"),
+    "xArm 7 (URDF)": ("haosulab/ManiSkill", "mani_skill/assets/robots/xarm7/xarm7.urdf"),
+    "xArm 7 with Ability hand (URDF)": (
+        "haosulab/ManiSkill",
+        "mani_skill/assets/robots/xarm7/xarm7_ability_right_hand.urdf",
     ),
-    "myCobot Pro 600 (URDF)": (
-        "elephantrobotics/mycobot_ros",
-        "mycobot_description/urdf/mycobot_pro_600/mycobot_pro_600.urdf",
+    "Panda (ManiSkill)": ("haosulab/ManiSkill", "mani_skill/examples/benchmarking/envs/mujoco/panda.xml"),
+    "UR10e pair (URDF)": ("NVlabs/curobo", "curobo/content/assets/robot/ur_description/dual_ur10e.urdf"),
+    "Bravo 7 (URDF)": ("Gepetto/example-robot-data", "robots/bravo7_description/urdf/bravo7_gripper.urdf"),
+    "Panda of example-robot-data (URDF)": ("Gepetto/example-robot-data", "robots/panda_description/urdf/panda.urdf"),
+    "PR2 (URDF)": ("Gepetto/example-robot-data", "robots/pr2_description/urdf/pr2.urdf"),
+    "Talos left arm (URDF)": ("Gepetto/example-robot-data", "robots/talos_data/robots/talos_left_arm.urdf"),
+    "TIAGo without hand (URDF)": ("Gepetto/example-robot-data", "robots/tiago_description/robots/tiago_no_hand.urdf"),
+    "TIAGo Pro (URDF)": ("Gepetto/example-robot-data", "robots/tiago_pro_description/robots/tiago_pro.urdf"),
+    "UR5 with gripper (URDF)": ("Gepetto/example-robot-data", "robots/ur_description/urdf/ur5_gripper.urdf"),
+    "UR5 (URDF)": ("maxspahn/gym_envs_urdf", "examples/ur5.urdf"),
+    "M-10iA (URDF)": ("moveit/moveit_resources", "fanuc_description/urdf/fanuc.urdf"),
+    "Panda of pybullet-planning (URDF)": (
+        "caelan/pybullet-planning",
+        "models/franka_description/robots/panda_arm_hand.urdf",
     ),
-    "mechArm 270 (URDF)": (
-        "elephantrobotics/mycobot_ros",
-        "mycobot_description/urdf/mecharm_270_pi/mecharm_270_pi.urdf",
+    "ECO65 (URDF)": ("RealManRobot/rm_robot", "rm_description/urdf/ECO65/eco65.urdf"),
+    "RM75 (URDF)": ("RealManRobot/rm_robot", "rm_description/urdf/RM75/rm_75.urdf"),
+    "Panda of robot-assets (URDF)": ("ankurhanda/robot-assets", "urdfs/robots/franka_panda/panda.urdf"),
+    "Gen3 6 axes (URDF)": (
+        "Kinovarobotics/ros_kortex",
+        "kortex_description/arms/gen3/6dof/urdf/GEN3-6DOF_VISION_URDF_ARM_V01.urdf",
     ),
-    "Doosan M1013 (URDF)": ("doosan-robotics/doosan-robot2", "dsr_description2/urdf/m1013.white.urdf"),
-    "Doosan A0509 (URDF)": ("doosan-robotics/doosan-robot2", "dsr_description2/urdf/a0509.white.urdf"),
-    "Z1 (URDF)": ("unitreerobotics/unitree_ros", "robots/z1_description/xacro/z1.urdf"),
-    "IRB 1200 (URDF)": (
-        "Daniella1/urdf_files_dataset",
-        "urdf_files/ros-industrial/xacro_generated/abb/abb_irb1200_support/urdf/irb1200_7_70.urdf",
+    "WidowX AI": ("TrossenRobotics/trossen_arm_mujoco", "trossen_arm_mujoco/assets/wxai/wxai_follower.xml"),
+    "Mobile AI": ("TrossenRobotics/trossen_arm_mujoco", "trossen_arm_mujoco/assets/mobile_ai/mobile_ai.xml"),
+    "X5A": ("vuer-ai/vuer_mjcf", "assets/robots/x5a/x5a.mjcf.xml"),
+    "X7S": ("vuer-ai/vuer_mjcf", "assets/robots/x7s/x7s.mjcf.xml"),
+    "Sawyer (Meta-World scene)": (
+        "Farama-Foundation/Metaworld",
+        "metaworld/assets/sawyer_xyz/sawyer_pick_place_v3.xml",
     ),
-    "KR 6 R900 (URDF)": (
-        "Daniella1/urdf_files_dataset",
-        "urdf_files/ros-industrial/xacro_generated/kuka/kuka_kr6_support/urdf/kr6r900sixx.urdf",
+    "Sawyer (dm_robotics)": (
+        "google-deepmind/dm_robotics",
+        "dm_robotics/moma/models/vendor/rethink/sawyer_description/mjcf/sawyer.xml",
     ),
-    "CRX-10iA/L (URDF)": (
-        "Daniella1/urdf_files_dataset",
-        "urdf_files/ros-industrial/xacro_generated/fanuc/fanuc_crx10ia_support/urdf/crx10ial.urdf",
-    ),
-    "TX2-60 (URDF)": (
-        "Daniella1/urdf_files_dataset",
-        "urdf_files/ros-industrial/xacro_generated/staubli/staubli_tx2_60_support/urdf/tx2_60.urdf",
-    ),
-    "UR10e (URDF)": (
-        "Daniella1/urdf_files_dataset",
-        "urdf_files/ros-industrial/xacro_generated/universal_robots/ur_description/urdf/ur10e.urdf",
-    ),
-    "PincherX 150 (URDF)": (
-        "Daniella1/urdf_files_dataset",
-        "urdf_files/robotics-toolbox/xacro_generated/interbotix_descriptions/urdf/px150.urdf",
-    ),
-    "SIA10D (URDF)": (
-        "Daniella1/urdf_files_dataset",
-        "urdf_files/ros-industrial/motoman/motoman_sia10d_support/urdf/sia10d.urdf",
-    ),
+    "Panda (dm_robotics_panda)": ("JeanElsner/dm_robotics_panda", "dm_robotics/panda/assets/panda/panda.xml"),
 }
 PACKAGE = re.compile(r"package '([^']+)' is not known")
 
@@ -134,7 +123,7 @@ def trial(repository: str, path: str, folder: Path) -> Trial:
         )  # fmt: skip
         cpu_s = (inspected_s, generated_s)
         if error:
-            return Trial(repository, path, shown, error.replace(scratch, ""), cpu_s=cpu_s)
+            return Trial(repository, path, shown, error.replace(scratch, "").replace(str(root), ""), cpu_s=cpu_s)
         report = json.loads(made.strip().splitlines()[-1])
         return Trial(repository, path, shown, "", report["accepted"], report["rejected"], cpu_s)
 

@@ -34,4 +34,8 @@ def _outcome(model: Mapping[str, Any]) -> str:
 
 def _short(message: str) -> str:
     """The beginning of a message, without the command and the path."""
-    return "`" + message.removeprefix("twinloop: ").partition(": ")[2].replace("|", "/")[:100].rstrip() + " …`"
+    return (
+        "`"
+        + message.removeprefix("twinloop: ").partition(": ")[2].replace("|", "/").replace("`", "'")[:100].rstrip()
+        + " …`"
+    )
