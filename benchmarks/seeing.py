@@ -137,7 +137,7 @@ class Study:
     """The parts of one task. Results are in `folder/results`.
 
     Args:
-        train_minutes: time after which the training from images is stopped and its last checkpoint is used.
+        train_minutes: time after which each training is stopped and its last checkpoint is used.
     """
 
     def __init__(self, task: str, folder: Path, commands: Commands, *, trials: int, train_minutes: float, quick: bool):
@@ -185,27 +185,31 @@ class Study:
     def train(self) -> dict[str, Any]:
         inputs = INPUTS if self.task == "pick_and_place" else f"{INPUTS},observation.instruction"
         settings = [word for setting in SETTINGS for word in ("--set", setting)]
-        out = self.folder / "policies" / "images"
+        return self._trained(
+            "train", "images", "train", *self.datasets(), "--policy", "act", "--inputs", inputs, "--steps", self.steps,
+            "--batch", BATCH, "--precision", "bf16", *settings, processes=self.commands.processes,
+        )  # fmt: skip
+
+    def train_head(self) -> dict[str, Any]:
+        return self._trained(
+            "head", "seeing", "finetune", self.folder / "policies" / "images", "--data", *self.datasets(),
+            "--freeze", "sight.encoder", "--steps", self.head_steps, "--batch", HEAD_BATCH, "--learning-rate", 1e-3,
+        )  # fmt: skip
+
+    def _trained(self, part: str, policy: str, *words: object, processes: int = 1) -> dict[str, Any]:
+        out = self.folder / "policies" / policy
         try:
             trained = self.commands.run(
-                "train", "train", *self.datasets(), "--policy", "act", "--inputs", inputs, "--steps", self.steps,
-                "--batch", BATCH, "--precision", "bf16", "--threads", 1, *settings, "--out", out,
-                processes=self.commands.processes, minutes=self.train_minutes,
-            )  # fmt: skip
+                part, *words, "--threads", 1, "--out", out, processes=processes, minutes=self.train_minutes
+            )
         except OutOfTime:
             if self.train_minutes == np.inf:
                 raise
             # The last checkpoint has the running average of the weights.
             card = load(out).card
-            return {"steps": card.steps, "planned_steps": self.steps, **card.metrics, **self.commands.spent("train")}
-        return {key: trained[key] for key in REPORTED}
-
-    def train_head(self) -> dict[str, Any]:
-        trained = self.commands.run(
-            "head", "finetune", self.folder / "policies" / "images", "--data", *self.datasets(),
-            "--freeze", "sight.encoder", "--steps", self.head_steps, "--batch", HEAD_BATCH, "--learning-rate", 1e-3,
-            "--threads", 1, "--out", self.folder / "policies" / "seeing",
-        )  # fmt: skip
+            losses = {name: card.metrics[name] for name in ("loss", "held_out_loss")}
+            planned = self.steps if part == "train" else self.head_steps
+            return {"steps": card.steps, "planned_steps": planned, **losses, **self.commands.spent(part)}
         return {key: trained[key] for key in REPORTED}
 
     def blind(self) -> dict[str, Any]:
@@ -270,7 +274,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/seeing"))
     parser.add_argument("--minutes", type=float, default=600, help="stop after this time; run again to continue")
     parser.add_argument(
-        "--train-minutes", type=float, default=np.inf, help="stop the training from images after this time, for good"
+        "--train-minutes", type=float, default=np.inf, help="stop each training after this time, for good"
     )
     parser.add_argument("--processes", type=int, default=2, help="processes of each command")
     args = parser.parse_args()
