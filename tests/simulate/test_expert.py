@@ -11,11 +11,14 @@ from twinloop.randomize.draw import Sampler
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes
 from twinloop.simulate.expert import Expert, ExpertConfig
+from twinloop.simulate.program import FREES_M, Program
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.assemble import assemble
 from twinloop.twin.compose import Features
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.robot import Robot
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
+from twinloop.twin.robots.so101 import SO101
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
 
@@ -152,3 +155,14 @@ def test_fingers_that_slip_are_not_meant_to_and_what_is_lost_is_fetched_again(si
     assert slipped.success.mean() > 0.9
     plain = simulate(4, expert=ExpertConfig())
     np.testing.assert_array_equal(plain["action"][:, -1], plain["command"][:, -1])
+
+
+@pytest.mark.parametrize(("robot", "aside_m"), [(FRANKA_PANDA, 0.0), (SO101, FREES_M)])
+def test_a_jaw_that_does_not_move_is_taken_away_from_the_thing_at_a_release(robot: Robot, aside_m: float):
+    cell = Cell(assemble(robot, PICK_AND_PLACE), width=1)
+    program = Program(cell.twin, width=1)
+    phase = np.array([PICK_AND_PLACE.phase_names.index("release")])
+    program.enter(cell, phase, np.ones(1, bool))
+    error, _ = program.errors(cell, phase)
+    # The jaw is at positive y of the tool.
+    np.testing.assert_allclose(error, aside_m * cell.tool_axes[:, :, 1], atol=1e-12)

@@ -3,6 +3,7 @@
 The scripted expert follows it. The phase tracker of a policy compares the state with it.
 """
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -18,6 +19,8 @@ CONDITION = 3
 """Number of a phase that ends by a condition of its own."""
 
 
+FREES_M = 0.006
+"""How far a hand moves aside when it lets go with a jaw that does not move, so that this jaw does not drag the thing."""
 NEVER = 1_000_000
 """Control periods of a phase that never stalls."""
 
@@ -79,6 +82,7 @@ class Program:
         self.wanted_axes = np.zeros((width, 3, 3))
         self._begun = np.ones(width, bool)
         tips_m = np.array(twin.robot.closed_tips_m)
+        self._frees_m = float(np.sign(tips_m[1])) * FREES_M
         self._tips_m = tips_m if tips_m.any() else None
 
     def next_step(self, phase: np.ndarray, done: np.ndarray) -> np.ndarray:
@@ -135,7 +139,11 @@ class Program:
         return cast(View, TipView(view, self._tips_m))
 
     def target(self, view: View, number: int) -> Target:
-        return self.phases[number].target(self._seen(view, number), self.memory)
+        target = self.phases[number].target(self._seen(view, number), self.memory)
+        if not self._frees_m or self.phases[number].until != "opened":
+            return target
+        # The moving jaw leaves the thing, and so the hand takes the other one away from it too.
+        return replace(target, position=target.position + self._frees_m * view.tool_axes[:, :, 1])
 
     def moved(self, view: View, number: int) -> np.ndarray:
         """(width, 3) the point that a phase moves."""
