@@ -20,7 +20,7 @@ CONDITION = 3
 
 
 FREES_M = 0.006
-"""How far a hand moves aside when it lets go with a jaw that does not move, so that this jaw does not drag the thing."""
+"""How far a hand moves aside when it lets go with a jaw that does not move, so that this jaw drags nothing along."""
 NEVER = 1_000_000
 """Control periods of a phase that never stalls."""
 
