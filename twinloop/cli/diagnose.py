@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to (default: diagnoses/NAME)")
     parser.add_argument(
-        "--cells", type=count(2, 16), default=usual.cells, metavar="N",
+        "--cells", type=count(1, 16), default=usual.cells, metavar="N",
         help=f"sizes at which each possible error is simulated (default {usual.cells})",
     )  # fmt: skip
     parser.add_argument(
