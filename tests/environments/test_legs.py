@@ -188,3 +188,10 @@ def test_rollouts_are_a_dataset_with_rewards_that_can_be_viewed(tmp_path: Path):
     np.testing.assert_allclose(
         viewed.poses.tool_to_world[:, :3, 3], frames["observation.environment_state"][:, :3], atol=1e-5
     )
+
+
+def test_a_config_may_vary_one_element_of_a_row(tmp_path: Path):
+    rows = "randomization: {sensing: {x.gyro_bias_mrad_s: [5, 10]}}\n"
+    env = tl.make_env(written(tmp_path, f"scene: {{robot: quadruped}}\n{rows}"), num_envs=2, seed=0)
+    observations, _ = env.reset()
+    assert np.isfinite(observations).all()

@@ -8,6 +8,7 @@ import numpy as np
 from twinloop.environments.embodiment import Embodiment
 from twinloop.observe.recording import Feature
 from twinloop.randomize.draw import Draws
+from twinloop.randomize.table import BY_NAME
 
 BASE = "observation.environment_state"
 BASE_NAMES = tuple(f"base.{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz"))
@@ -37,10 +38,17 @@ class MobileEmbodiment(Embodiment):
     def _prepare_draws(self) -> None:
         """Set up `varied` and `scaled_draws`."""
         self.varied = self.config.sampler(seed=0).varied
-        ends = [self.config.randomization[column.partition(".")[0]].support() for column in self.varied]
+        ends = [self._ends(column) for column in self.varied]
         self._low, high = np.array(ends, float).reshape(-1, 2).T
         self._span = np.where(high > self._low, high - self._low, 1.0)
         self.scaled_draws = np.zeros((self.width, len(self.varied)), np.float32)
+
+    def _ends(self, column: str) -> tuple[float, float]:
+        """Lowest and highest value of a column. A config may name a whole row or one of its elements."""
+        row, rows = column.partition(".")[0], self.config.randomization
+        distribution = rows.get(column) or rows.get(row)
+        nominal = BY_NAME[row].nominal
+        return (nominal, nominal) if distribution is None else distribution.support()
 
     def _scale_draws(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         for place, column in enumerate(self.varied):
