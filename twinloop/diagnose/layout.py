@@ -13,7 +13,7 @@ from twinloop.diagnose.widening import wider
 from twinloop.errors import TwinloopError
 from twinloop.randomize.distribution import Constant, Uniform
 from twinloop.randomize.draw import nominal_values
-from twinloop.randomize.table import BY_NAME
+from twinloop.randomize.table import BY_NAME, TABLE
 from twinloop.run.config import RunConfig, inapplicable_rows
 from twinloop.run.randomization import ordered_rows
 from twinloop.run.twin import twin_of
@@ -21,12 +21,8 @@ from twinloop.twin.scene import Start
 from twinloop.twin.twin import Twin
 
 SCENE = "observation.environment_state"
-YAW_ROWS = {
-    "object_position_noise_cm": "object_yaw_deg",
-    "target_position_noise_cm": None,
-    "fixture_position_noise_cm": "fixture_yaw_deg",
-}
-"""Row that moves entities -> row that turns them. Zones are not turned."""
+MOVING = tuple(row.name for row in TABLE if row.lays_out and row.unit == "cm" and row.elements == ("x", "y"))
+TURNING = tuple(row.name for row in TABLE if row.lays_out and row.unit == "°")
 HEIGHT = "table_height_cm"
 USUAL = 0.02, 0.98
 """Quantiles at the ends of a range, so that a single wrong pose of the tracker does not change them."""
@@ -43,7 +39,7 @@ def as_laid_out(config: RunConfig, runlog: Path) -> RunConfig:
     """
     twin = twin_of(config)
     usual = twin.task.start(nominal_values(1), 1, twin.task.by_name)
-    moved_by = _rows_of_entities(config, twin, usual)
+    moved_by, turned_by = _moved_by(config, twin, usual), _turned_by(config, twin, usual)
     poses = _first_poses(runlog, tuple(usual.poses))
     if moved_by is None or poses is None:
         return config
@@ -51,10 +47,9 @@ def as_laid_out(config: RunConfig, runlog: Path) -> RunConfig:
     for entity, row in moved_by.items():
         before, after = usual.poses[entity], poses[entity]
         offsets[row].append(100 * (after[:, :2] - before[:, :2]))
-        turning = YAW_ROWS[row]
-        if turning is not None:
-            offsets[turning].append((_yaw_deg(after) - _yaw_deg(before) + 180)[:, None] % 360 - 180)
-        if row != "object_position_noise_cm":  # the height of a thing also depends on its size
+        if entity in turned_by:
+            offsets[turned_by[entity]].append((_yaw_deg(after) - _yaw_deg(before) + 180)[:, None] % 360 - 180)
+        if not BY_NAME[row].of_thing:  # the height of a thing also depends on its size
             offsets[HEIGHT].append(100 * (after[:, 2:3] - before[:, 2:3]))
     ranges, inapplicable = dict(config.randomization), inapplicable_rows(config.scene.world)
     for name, values in offsets.items():
@@ -66,12 +61,11 @@ def as_laid_out(config: RunConfig, runlog: Path) -> RunConfig:
     return replace(config, randomization=ordered_rows(ranges))
 
 
-def _rows_of_entities(config: RunConfig, twin: Twin, usual: Start) -> Mapping[str, str] | None:
+def _moved_by(config: RunConfig, twin: Twin, usual: Start) -> Mapping[str, str] | None:
     """Entity -> the row that moves it. None if an entity is not moved by the centimetres that such a row says."""
     moved_by: dict[str, str] = {}
-    for row in YAW_ROWS:
-        draws = config.sampler({row: Constant(1.0)}).draw(0, 1)
-        moved = twin.task.start(draws.values, 1, twin.task.by_name)
+    for row in MOVING:
+        moved = _start_with(row, config, twin)
         for entity, before in usual.poses.items():
             shift_m = moved.poses[entity][0, :2] - before[0, :2]
             if np.allclose(shift_m, 0.01, atol=1e-6):
@@ -79,6 +73,23 @@ def _rows_of_entities(config: RunConfig, twin: Twin, usual: Start) -> Mapping[st
             elif np.abs(shift_m).max() > 1e-6:
                 return None
     return moved_by if set(moved_by) == set(usual.poses) else None
+
+
+def _turned_by(config: RunConfig, twin: Twin, usual: Start) -> Mapping[str, str]:
+    """Entity -> the row that turns it, for the entities that are turned by the degrees that such a row says."""
+    turned_by: dict[str, str] = {}
+    for row in TURNING:
+        turned = _start_with(row, config, twin)
+        for entity, before in usual.poses.items():
+            if np.allclose(_yaw_deg(turned.poses[entity]) - _yaw_deg(before), 1.0, atol=1e-6):
+                turned_by[entity] = row
+    return turned_by
+
+
+def _start_with(row: str, config: RunConfig, twin: Twin) -> Start:
+    """The start of an episode in which this row is 1 and all others are nominal."""
+    draws = config.sampler({row: Constant(1.0)}).draw(0, 1)
+    return twin.task.start(draws.values, 1, twin.task.by_name)
 
 
 def _first_poses(runlog: Path, entities: tuple[str, ...]) -> dict[str, np.ndarray] | None:
