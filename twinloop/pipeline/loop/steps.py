@@ -66,7 +66,7 @@ class Steps:
             generate(
                 kind, folder, episodes=max(count, 1), workers=self.settings.workers, executor=self.executor
             )  # fmt: skip
-        for number in range(1, self.number):
+        for number in range(self.number):  # data from before a diagnosis too, because it may be wrong
             datasets |= self._datasets(load_config(self.out / f"round-{number}" / "config.yaml"))
         return tuple(datasets)
 
