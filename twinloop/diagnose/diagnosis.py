@@ -24,7 +24,6 @@ from twinloop.diagnose.hypothesis_set import chunk_of
 from twinloop.diagnose.interval_scale import IntervalScale, interval_scale
 from twinloop.diagnose.predictive import PredictiveCheck, check_explanation
 from twinloop.diagnose.report import COSTLY_POINTS, PROBABLE, GapReport, Unmodelled
-from twinloop.diagnose.rivals import gains_of, reweighted, rivals_of
 from twinloop.diagnose.robot_episodes import last_phases
 from twinloop.diagnose.sampler import explanations_of
 from twinloop.diagnose.summary import ENTRIES, RESOLUTIONS, SUCCESS, TraitSummary, summarise
@@ -100,17 +99,10 @@ def diagnose_traits(
 
 
 def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, seed: int) -> Diagnosis:
-    """Simulate the rivals, compare the best of them with the log, and close its costliest gaps one at a time."""
-    emulator, before = diagnosis.emulator, diagnosis.explanations
-    rivals = rivals_of(before, diagnosis.costs)
-    hypotheses = [hypothesis_of(_parts(emulator, before.sizes[rival.place])) for rival in rivals]
-    ((_, cells),) = simulate([chunk_of(*hypotheses)])
-    gains = gains_of(rivals, cells, before, emulator, diagnosis.observed)
-    explanations = reweighted(before, rivals, gains, seed=seed)
-    winner = int(
-        np.argmax([before.log_posterior[rival.place] + gain for rival, gain in zip(rivals, gains, strict=True)])
-    )
-    best, explained = before.sizes[rivals[winner].place], cells[winner]
+    """Simulate the best explanation, compare it with the log, and close its costliest gaps one at a time."""
+    emulator, explanations = diagnosis.emulator, diagnosis.explanations
+    best = explanations.best
+    ((_, (explained,)),) = simulate([chunk_of(hypothesis_of(_parts(emulator, best)))])
     check = check_explanation(
         diagnosis.traits, explained.traits, best, explanations, emulator, diagnosis.engines,
         freedom=diagnosis.freedom, seed=seed,
@@ -119,7 +111,7 @@ def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, seed: int)
     reproduced = _reproduced(emulator.usual_success * (1 - share), emulator.usual_success - explained.success)
     success, twin = diagnosis.success, _twin_rate(emulator)
     costs = costs_of(explanations, emulator, success, twin, seed=seed, reproduced=reproduced)
-    checked = replace(diagnosis, explanations=explanations, costs=costs, check=check)
+    checked = replace(diagnosis, costs=costs, check=check)
     return replace(checked, closing=_closing(checked, _parts(emulator, best), explained.success, simulate))
 
 

@@ -87,12 +87,6 @@ class Emulator:
             success *= float(rate)
         return sum_of(total, LOGARITHMIC), success
 
-    def error_at(self, sizes: np.ndarray) -> np.ndarray:
-        """(entries,) variance of the change for (C,) sizes, without that of the sum."""
-        places = np.flatnonzero(sizes > 0)
-        nearest = np.clip(np.rint(sizes[places] / self.sizes[places, 1]), 0, GRID).astype(int)
-        return self.error[places, nearest].sum(axis=0)
-
 
 def addends(changes: np.ndarray, logarithmic: np.ndarray) -> np.ndarray:
     """(..., entries) what changes of single causes add to a sum: relative increases of logarithmic entries."""

@@ -64,7 +64,6 @@ class Explanations:
         extra: (samples,) whether the causes cost more than in the twin.
         log_posterior: (samples,) up to a constant.
         scale: (samples,) scale of the spread between engines.
-        affected: (samples,) share of the entries that something unmodelled changes.
     """
 
     sizes: np.ndarray
@@ -73,7 +72,6 @@ class Explanations:
     extra: np.ndarray
     log_posterior: np.ndarray
     scale: np.ndarray
-    affected: np.ndarray
 
     @property
     def best(self) -> np.ndarray:

@@ -164,7 +164,7 @@ class _Sampler:
                 self._restart_behind(posterior)
             if sweep >= WARM_UP:
                 state = self.index, self.unmodelled, self.loss, self.extra, posterior
-                kept.append(tuple(part.copy() for part in (*state, ENGINE_SCALES[self.scale], self.affected)))
+                kept.append(tuple(part.copy() for part in (*state, ENGINE_SCALES[self.scale])))
         index, *others = (np.concatenate(parts) for parts in zip(*kept, strict=True))
         return Explanations(self._jittered(index), *others)
 
