@@ -47,7 +47,7 @@ def run_part(command: list[str], minutes: float, output: Path) -> tuple[dict[str
 
 
 def added(first: dict[str, float], second: dict[str, float]) -> dict[str, float]:
-    """What two parts took together."""
+    """The sum of the times of two parts."""
     wall_s = first["wall_s"] + second["wall_s"]
     return {
         "cpu_s": first["cpu_s"] + second["cpu_s"],

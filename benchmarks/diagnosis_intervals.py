@@ -12,9 +12,8 @@ seconds per robot. A stopped run continues.
 
 import argparse
 import json
-import pickle
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -137,14 +136,20 @@ def tally(robots: list[dict[str, Any]]) -> dict[str, Any]:
 
 def drawn_robots(place: int, out: Path, job: CounterfactualJob, config: RunConfig, count: int) -> list[SimulatedRobot]:
     """The robots of a scene, simulated once and kept in `out`."""
-    scene, file = SCENES[place], out / "simulated" / f"{SCENES[place].name}-{count}.pkl"
+    scene, file = SCENES[place], out / "simulated" / f"{SCENES[place].name}-{count}.json"
     if file.exists():
-        return pickle.loads(file.read_bytes())
+        return [robot_from(row) for row in json.loads(file.read_text())]
     cells = engine_cells(scene.robot, scene.task)
     robots = simulated_robots(config, job, count=count, cells=cells, seed=SEED + place)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(pickle.dumps(robots))
+    file.write_text(json.dumps([asdict(robot) | {"traits": robot.traits.tolist()} for robot in robots]))
     return robots
+
+
+def robot_from(row: dict[str, Any]) -> SimulatedRobot:
+    """A robot from its row of the file."""
+    truth = {name: tuple(ends) for name, ends in row["truth"].items()}
+    return SimulatedRobot(row["name"], tuple(row["gaps"]), truth, row["engine"], np.array(row["traits"]))
 
 
 def run_scene(place: int, out: Path, count: int, episodes: int, at_most: int) -> None:

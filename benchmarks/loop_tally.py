@@ -1,4 +1,4 @@
-"""What the parts of `loop.py` show: success against real demonstrations, demonstrations for 90 %, and paired tests."""
+"""Results of the parts of `loop.py`: success against real demonstrations, demonstrations for 90 %, and paired tests."""
 
 import json
 from collections import defaultdict
@@ -129,11 +129,11 @@ def against_best(units: Mapping[Unit, Mapping[str, Curve]]) -> dict[str, Any]:
     half = fewer = more = 0
     rows = {}
     for (cell, seed), curves in units.items():
-        each = {strategy: curve.needed for strategy, curve in curves.items()}
-        best = min(each[strategy] for strategy in STRATEGIES[1:])
-        half += each["diagnose"] <= best / 2 and each["diagnose"] < NEVER
-        fewer, more = fewer + (each["diagnose"] < best), more + (each["diagnose"] > best)
-        rows[f"{cell}, seed {seed}"] = each
+        needed = {strategy: curve.needed for strategy, curve in curves.items()}
+        best = min(needed[strategy] for strategy in STRATEGIES[1:])
+        half += needed["diagnose"] <= best / 2 and needed["diagnose"] < NEVER
+        fewer, more = fewer + (needed["diagnose"] < best), more + (needed["diagnose"] > best)
+        rows[f"{cell}, seed {seed}"] = needed
     return {"units": rows, "half": half, "fewer": fewer, "more": more, "p": _sign_test(fewer, more)}
 
 

@@ -111,7 +111,7 @@ def bank_of(candidate: Candidate, config: MobileConfig, cache: Path, *, levels: 
 
 
 def judged(diagnosis: Diagnosis, cell: Cell) -> dict[str, Any]:
-    """What the diagnosis says about a cell: probability that each gap differs, and its cost in points."""
+    """Result of the diagnosis of a cell: probability that each gap differs, and its cost in points."""
     sizes, gaps = diagnosis.explanations.sizes, diagnosis.emulator.gaps
     differs = {
         gap: float((sizes[:, [place for place, item in enumerate(gaps) if item == gap]] > 0).any(axis=1).mean())

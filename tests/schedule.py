@@ -51,7 +51,7 @@ def is_divided(module: str) -> bool:
 
 @cache
 def unit_of(module: str) -> str:
-    """What a module runs together with: all modules that use an object store share one server."""
+    """The group in which a module runs. All modules that use an object store share one server."""
     return OBJECT_STORE if re.search(STORE, _source(module)) else module
 
 

@@ -110,7 +110,7 @@ def test_every_physical_row_changes_the_physics(twin: Twin):
 
 
 def needed(row: Parameter) -> dict[str, Distribution]:
-    """What a config must vary so that a row has an effect."""
+    """The rows that must vary too, so that this row has an effect."""
     return {row.needs: Constant(BY_NAME[row.needs].sensible[1])} if row.needs else {}
 
 

@@ -60,10 +60,10 @@ def test_a_policy_finds_the_chain_of_the_robot_of_its_data(tmp_path: Path):
     def chain(space: Space) -> ToolChain | None:
         return chain_of(cast(Demonstrations, SimpleNamespace(dataset=SimpleNamespace(path=tmp_path), space=space)))
 
-    found = chain(space_of(twin))
-    assert found is not None
-    assert found.joints == twin.robot.arm_joints
-    assert found.constants.shape == (8, CHAIN_ROW)
+    panda = chain(space_of(twin))
+    assert panda is not None
+    assert panda.joints == twin.robot.arm_joints
+    assert panda.constants.shape == (8, CHAIN_ROW)
     assert chain(replace(space_of(twin), robot="unknown")) is None
     assert chain(space_of(model_of("dual_panda", 25))) is None
 
@@ -93,7 +93,7 @@ def localiser(twin: Twin, seen: int) -> Localiser:
 
 
 def test_a_thing_that_is_seen_from_the_tool_is_located_in_the_frame_of_the_base():
-    """What the camera on the wrist sees does not change with the posture; the kinematics give the place."""
+    """The image of the wrist camera does not change with the posture; the kinematics give the place."""
     twin = model_of("franka_panda", 25)
     network = localiser(twin, 3)
     states, rng = postures(twin, 512), torch.Generator().manual_seed(1)

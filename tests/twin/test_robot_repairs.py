@@ -1,4 +1,4 @@
-"""What public model files get wrong, and what the proposed mapping does about it. One small model for each cause."""
+"""Faults of public model files, and how the proposed mapping handles them. One small model for each cause."""
 
 import re
 from pathlib import Path

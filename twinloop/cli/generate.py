@@ -215,7 +215,7 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             on_progress=on_progress,
             on_committed=early.on_committed if early is not None else lambda _: None,
         )
-    # Of an object store only the episode tables are copied, which is enough to count rejected episodes.
+    # From an object store only the episode tables are copied, which is enough to count rejected episodes.
     local = out if isinstance(out, Path) else mirror(out, only=[EPISODES])
     facts = describe(local)
     report = early.write() if early is not None else None

@@ -11,7 +11,7 @@ Simulation = TypeVar("Simulation")
 
 
 class TwinConnection(Generic[Simulation]):
-    """What the twins of all kinds of robots check before they answer.
+    """Base of the twins of all kinds of robots: checks the connection before they answer.
 
     A context manager: entering it connects, leaving it closes.
     """

@@ -80,7 +80,7 @@ def _without_touch(trajectories: Trajectories, motion: SceneMotion, bend: np.nda
         force = trajectories.signals[CONTACT][:, support[0]]
         free = calm & (force <= 0) & (shifted(force, 1) <= 0) & (shifted(force, -1) <= 0)
         fall = bend[:, 0] * rate**2 + np.array([0, 0, GRAVITY_M_S2])
-        # What falls and slows down has hit something between two samples of the contact force.
+        # A thing that falls and slows down has hit something between two samples of the contact force.
         free &= (motion.step[:, 0, 2] * rate > -REST_M_S) | (bend[:, 0, 2] < 0)
         add("free_fall", np.linalg.norm(fall, axis=1) * free, entities[:1])
         # A thing that lies still presses on its support with a constant force.

@@ -25,7 +25,7 @@ BLOCKED_M = 0.001
 
 @dataclass(frozen=True)
 class SceneModel:
-    """What is learnt of E entities.
+    """Learnt properties of E entities.
 
     Attributes:
         reach_m: (E,) largest distance between tool and entity at which the hand moves it.
