@@ -15,7 +15,8 @@ EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.yaml")) if LINE 
 
 
 def test_all_run_configs_among_the_examples_name_it():
-    assert {path.stem for path in EXAMPLES} == {"cameras", "handover", "mug", "pick_and_place", "so101_pick_and_place"}
+    named = {path.stem for path in EXAMPLES}
+    assert named == {"cameras", "handover", "mobile_panda", "mug", "pick_and_place", "so101_pick_and_place"}
 
 
 @pytest.mark.parametrize(

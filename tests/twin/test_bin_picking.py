@@ -87,8 +87,10 @@ def test_only_the_named_product_fulfils_the_instruction(cell: Cell):
     of_choice = cell._chosen["asked"] >= NAMED * len(SLOTS)
     before = cell._position[first.name].copy()
     cell._position[first.name][:] = zone + np.array([0, 0, 0.03])
+    cell._changed()
     np.testing.assert_array_equal(success.holds(cell), named | of_choice)
     cell._position[first.name][:] = before
+    cell._changed()
 
 
 def test_fingers_beside_a_wall_or_a_neighbour_are_blocked(cell: Cell):
