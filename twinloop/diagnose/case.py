@@ -26,7 +26,7 @@ SimulateJob = Callable[[CounterfactualJob, Iterable[Chunk]], Iterator[tuple[Chun
 
 @dataclass(frozen=True)
 class RobotCase:
-    """What a diagnosis compares.
+    """The episodes and the simulator that a diagnosis compares.
 
     Attributes:
         robot: name of the twin's robot.

@@ -48,7 +48,7 @@ def refuse_bad_start(twin: Twin, given: tuple[str, ...] = ()) -> None:
 
 
 def _scale_of(twin: Twin, name: str) -> str:
-    """What makes a thing smaller, if it is a mesh."""
+    """Advice on how to make a thing smaller, if it is a mesh."""
     mesh = next((index.object.mesh for index in twin.things if index.name == name), None)
     return "" if mesh is None else f" (`scale` of {mesh.source})"
 
