@@ -25,7 +25,7 @@ from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError, UsageError
 
 FILE = "curator.npz"
-FORMAT = 3
+FORMAT = 4
 MOST_BYTES = 256 << 20
 DESCRIPTION = "description"
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.curate.discriminator.channel_model import modelled_features
+from twinloop.curate.discriminator.channel_inputs import modelled_features
 from twinloop.curate.discriminator.scene_motion import SceneMotion, finger_columns, poses_of
 from twinloop.curate.discriminator.tool_frames import tool_frames
 from twinloop.curate.discriminator.trajectories import (
@@ -55,7 +55,7 @@ def episode_tables(trajectories: Trajectories, motion: SceneMotion | None) -> Ep
         # All axes together: things move too little along a single one.
         values[THING_LAG], channels[THING_LAG] = lag[:, -1:], ("objects behind the hand",)
         values[THING_MATCH], channels[THING_MATCH] = match[:, -1:], ("the objects' motion with the hand",)
-    for feature in modelled_features(trajectories):
+    for feature in modelled_features(trajectories.schema):
         signal = trajectories.signals[feature]
         step = np.abs(signal - trajectories.shifted(signal, -1))
         values[f"motion:{feature}"] = np.log(trajectories.mean(step) + 1e-6)

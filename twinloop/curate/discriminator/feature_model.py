@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from twinloop.curate.discriminator.channel_model import ChannelModel, fit_channel, modelled_features, parts_of
+from twinloop.curate.discriminator.channel_inputs import modelled_features, parts_of
+from twinloop.curate.discriminator.channel_model import ChannelModel, fit_channel
 from twinloop.curate.discriminator.episode_statistics import end_table, episode_tables
 from twinloop.curate.discriminator.feature_scales import (
     FLOORS,
@@ -31,7 +32,6 @@ from twinloop.curate.discriminator.scene_model import SceneModel, fit_scene
 from twinloop.curate.discriminator.scene_motion import regimes, scene_motion
 from twinloop.curate.discriminator.trajectories import Trajectories
 
-BLOCK = 32
 FOLDS, ROBUST_FOLDS = 3, 2
 MODEL_EPISODES = 96
 GRIP_ASPECTS = ("slips_in_grip", "shifts_in_grip", "grip_drift", "touch_at_distance")
@@ -93,7 +93,7 @@ class FeatureModel:
     images: Mapping[str, ImageModel] = field(default_factory=dict)
 
     def features(self, trajectories: Trajectories, *, threads: int = 1) -> EpisodeFeatures:
-        blocks = trajectories.blocks(BLOCK)
+        blocks = trajectories.blocks(threads)
         with ThreadPoolExecutor(threads) as pool:  # NumPy computes without the interpreter's lock
             parts = list(pool.map(self._features, blocks))
         return EpisodeFeatures(
@@ -209,7 +209,7 @@ def fit_feature_model(
     for number in range(folds):
         inside, outside = good.take(fold != number), good.take(fold == number)
         model = _fit_bare(inside)
-        for block in outside.blocks(BLOCK):
+        for block in outside.blocks():
             residuals = frame_residuals(block, model.models, model.ranges, model.scene, model.hand, model.images)
             scaled = dict(_scaled(block, residuals, model))
             for table, (content, labels, both) in _tables(block, residuals, scaled).items():
@@ -247,15 +247,15 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
     some = good.take(np.linspace(0, len(good) - 1, min(len(good), MODEL_EPISODES)).astype(int))
     models = tuple(
         model
-        for feature in modelled_features(good)
-        for columns in parts_of(good, feature)
+        for feature in modelled_features(good.schema)
+        for columns in parts_of(good.schema, feature)
         for model in fit_channel(some, feature, columns)
     )
     ranges, images, motion = fit_ranges(good), fit_images(good), scene_motion(good)
     scene, hand = None if motion is None else fit_scene(good, motion), fit_hand(good)
     sizes: dict[str, list[np.ndarray]] = {}
     contacts = []
-    for block in good.blocks(BLOCK):
+    for block in good.blocks():
         for aspect, values in frame_residuals(block, models, ranges, scene, hand, images).values.items():
             sizes.setdefault(aspect, []).append(np.abs(values).astype(np.float32))
         contacts.append(regimes(block))

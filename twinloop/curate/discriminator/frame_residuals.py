@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.curate.discriminator.channel_model import ChannelModel, channel_residuals, modelled_features, parts_of
+from twinloop.curate.discriminator.channel_inputs import modelled_features, parts_of
+from twinloop.curate.discriminator.channel_model import ChannelModel, channel_residuals
 from twinloop.curate.discriminator.hand_contact import HandModel, hand_residuals
 from twinloop.curate.discriminator.images import ImageModel
 from twinloop.curate.discriminator.object_motion import object_motion
@@ -33,7 +34,7 @@ class ChannelRanges:
 
 
 def fit_ranges(trajectories: Trajectories) -> ChannelRanges:
-    features = (*modelled_features(trajectories), *((CONTACT,) if CONTACT in trajectories.signals else ()))
+    features = (*modelled_features(trajectories.schema), *((CONTACT,) if CONTACT in trajectories.signals else ()))
     return ChannelRanges({name: np.quantile(trajectories.signals[name], (0.0005, 0.9995), axis=0) for name in features})
 
 
@@ -55,7 +56,7 @@ def frame_residuals(
         values[aspect] = residual
         channels[aspect] = tuple(schema.channel(feature, index) for index in range(residual.shape[1]))
 
-    for model, residual in channel_residuals(trajectories, models):
+    for model, residual in zip(models, channel_residuals(trajectories, models), strict=True):
         aspect = f"{'step' if model.step else 'static'}:{model.feature}"
         labels = tuple(schema.channel(model.feature, index) for index in model.columns)
         values[aspect] = residual if aspect not in values else np.concatenate([values[aspect], residual], axis=1)
@@ -64,7 +65,7 @@ def frame_residuals(
         signal = trajectories.signals[feature]
         span = _spans(trajectories, feature, high - low)
         add(f"range:{feature}", np.maximum(np.maximum(low - signal, signal - high), 0) / span, feature)
-    for feature in modelled_features(trajectories):
+    for feature in modelled_features(trajectories.schema):
         signal = trajectories.signals[feature]
         before, after = trajectories.signal_at(feature, -1), trajectories.signal_at(feature, 1)
         add(f"jump:{feature}", after - 2 * signal + before, feature)
@@ -95,7 +96,7 @@ def _spans(trajectories: Trajectories, feature: str, own: np.ndarray) -> np.ndar
     A joint that hardly moved in the training data may move like the others.
     """
     spans = np.maximum(own, 1e-9)
-    for part in map(list, parts_of(trajectories, feature)):
+    for part in map(list, parts_of(trajectories.schema, feature)):
         spans[part] = np.maximum(spans[part], spans[part].max() / 2)
     return spans
 

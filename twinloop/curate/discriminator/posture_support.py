@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.curate.discriminator.channel_model import reference_feature
+from twinloop.curate.discriminator.channel_inputs import reference_feature
 from twinloop.curate.discriminator.trajectories import ACTION, COMMAND, STATE, Trajectories, is_hand
 
 MAX_POINTS = 256
 REACH_QUANTILE = 0.99
+CHUNK = 512
+"""Postures that are compared with all points at a time, so that the table stays in the processor's cache."""
 GROWTH = 0.05
 """Distance at which the usual size of a residual doubles, as a share of the spread of the training postures."""
 
@@ -69,5 +71,7 @@ def nearest_distance(postures: np.ndarray, points: np.ndarray) -> np.ndarray:
     """(frames,) distance of each posture to the nearest point."""
     centre = points.mean(axis=0)
     a, b = (postures - centre).astype(np.float32), points - centre
-    squares = (a**2).sum(axis=1) + ((b**2).sum(axis=1)[:, None] - 2 * b @ a.T).min(axis=0)
+    double, own = -2 * b.T, (b**2).sum(axis=1)
+    nearest = [(part @ double + own).min(axis=1) for part in np.split(a, range(CHUNK, len(a), CHUNK))]
+    squares = (a**2).sum(axis=1) + np.concatenate(nearest)
     return np.sqrt(np.maximum(squares, 0)).astype(np.float64)

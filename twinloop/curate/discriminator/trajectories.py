@@ -1,7 +1,7 @@
 """Trajectories: recorded episodes as arrays, back to back, in the form that a curator reads."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -13,6 +13,8 @@ STATE, VELOCITY, EFFORT = "observation.state", "observation.velocity", "observat
 ACTION, COMMAND, ENVIRONMENT, CONTACT = "action", "command", "observation.environment_state", "contact"
 LABELS = ("phase", "next.reward", "next.success")
 """Columns that describe an episode's progress. They are compared with its end, not modelled."""
+
+BLOCK_FRAMES = 25_000
 
 
 @lru_cache(maxsize=4096)
@@ -89,7 +91,7 @@ class Trajectories:
 
     def shifted(self, values: np.ndarray, frames: int) -> np.ndarray:
         """Values `frames` later, earlier if negative. At the ends of an episode its first or last frame is repeated."""
-        return values if frames == 0 else np.take(values, self._rows(frames), axis=0)
+        return values if frames == 0 else np.take(values, self.rows_at(frames), axis=0)
 
     def signal_at(self, feature: str, frames: int) -> np.ndarray:
         """`shifted` of a signal. Kept, because several models read the same one."""
@@ -97,18 +99,8 @@ class Trajectories:
             self._shifted_signals[feature, frames] = self.shifted(self.signals[feature], frames)
         return self._shifted_signals[feature, frames]
 
-    def derived(self, name: str, feature: str, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """`compute` of a signal. Kept under `name`, because several models read the same one."""
-        key = f"{name} of {feature}"
-        if key not in self._derived:
-            self._derived[key] = compute(self.signals[feature])
-        return self._derived[key]
-
-    @cached_property
-    def _derived(self) -> dict[str, np.ndarray]:
-        return {}
-
-    def _rows(self, frames: int) -> np.ndarray:
+    def rows_at(self, frames: int) -> np.ndarray:
+        """(frames,) the row that `shifted` takes each value from."""
         if frames not in self._shifted_rows:
             rows = np.arange(self.frames) + frames
             self._shifted_rows[frames] = np.clip(rows, self.first_of, self.last_of)
@@ -148,11 +140,17 @@ class Trajectories:
             images={name: values[rows] for name, values in self.images.items()},
         )
 
-    def blocks(self, episodes: int) -> "list[Trajectories]":
-        """Yield blocks of at most so many episodes, to bound the memory of computations."""
-        if len(self) <= episodes:
+    def blocks(self, threads: int = 1) -> "list[Trajectories]":
+        """Blocks of whole episodes with about the same number of frames, to bound the memory of computations.
+
+        There are as many as threads, or a multiple of that. A block has few frames more than `BLOCK_FRAMES`.
+        """
+        count = min(threads * max(-(-self.frames // (threads * BLOCK_FRAMES)), 1), len(self))
+        if count <= 1:
             return [self]
-        return [self.take(np.arange(at, min(at + episodes, len(self)))) for at in range(0, len(self), episodes)]
+        middles = self.starts + self.lengths / 2
+        block = np.minimum(middles * count // max(self.frames, 1), count - 1)
+        return [self.take(block == number) for number in np.unique(block)]
 
 
 def joined(parts: Sequence[Trajectories]) -> Trajectories:

@@ -1,0 +1,68 @@
+"""Channel models: predictions for all models at once, and blocks of episodes."""
+
+import numpy as np
+import pytest
+
+from twinloop.curate.discriminator import channel_inputs, trajectories
+from twinloop.curate.discriminator.channel_inputs import input_table, inputs_of, own_past, parts_of
+from twinloop.curate.discriminator.channel_model import channel_residuals, fit_channel
+from twinloop.curate.discriminator.trajectories import Trajectories, TrajectorySchema
+
+LENGTHS = np.array([40, 7, 25, 60])
+JOINTS = ("joint1", "joint2", "gripper")
+ELEMENTS = {
+    "observation.state": JOINTS,
+    "observation.effort": JOINTS,
+    "action": JOINTS,
+    "contact": ("left_finger", "support"),
+}
+
+
+@pytest.fixture
+def episodes() -> Trajectories:
+    rng = np.random.default_rng(4)
+    signals = {name: rng.normal(size=(LENGTHS.sum(), len(names))) for name, names in ELEMENTS.items()}
+    return Trajectories(TrajectorySchema("nobody", 25.0, ELEMENTS), np.arange(4), LENGTHS, signals,
+                        np.ones(4), ("pick",) * 4)  # fmt: skip
+
+
+def test_residuals_of_all_models_together_are_those_of_each_alone(episodes, monkeypatch):
+    monkeypatch.setattr(channel_inputs, "CHUNK", 50)  # several chunks, the last one is shorter
+    models = [
+        model
+        for feature in ("observation.state", "observation.effort", "action")
+        for columns in parts_of(episodes.schema, feature)
+        for model in fit_channel(episodes, feature, columns)
+    ]
+    assert len(models) == 12
+    for model, residuals in zip(models, channel_residuals(episodes, models), strict=True):
+        past = own_past(model.feature, model.columns) if model.step else []
+        table = input_table(episodes, inputs_of(episodes.schema, model.feature, model.columns) + past)
+        predicted = table @ model.weights[:-1] + model.weights[-1]
+        expected = episodes.signals[model.feature][:, model.columns] - predicted
+        np.testing.assert_allclose(residuals, expected, atol=1e-9)
+
+
+def test_an_input_stays_in_its_episode(episodes):
+    (columns, _) = parts_of(episodes.schema, "action")
+    earlier = input_table(episodes, own_past("action", columns))[:, :2]
+    starts = np.cumsum(LENGTHS) - LENGTHS
+    np.testing.assert_array_equal(earlier[starts], episodes.signals["action"][starts][:, columns])
+    np.testing.assert_array_equal(earlier[1:7], episodes.signals["action"][:6][:, columns])
+
+
+def test_the_arm_does_not_read_the_hand(episodes):
+    arm, hand = parts_of(episodes.schema, "action")
+    assert (arm, hand) == ((0, 1), (2,))
+    read = {column for each in inputs_of(episodes.schema, "action", arm) if each.feature != "contact"
+            for column in each.columns}  # fmt: skip
+    assert read == {0, 1}
+
+
+@pytest.mark.parametrize(("most", "threads", "count"), [(1000, 1, 1), (1000, 2, 2), (70, 1, 2), (20, 2, 4)])
+def test_blocks_hold_every_episode_once_in_order(episodes, monkeypatch, most, threads, count):
+    monkeypatch.setattr(trajectories, "BLOCK_FRAMES", most)
+    blocks = episodes.blocks(threads)
+    assert 1 <= len(blocks) <= count
+    assert np.concatenate([block.attempts for block in blocks]).tolist() == [0, 1, 2, 3]
+    assert threads == 1 or max(block.frames for block in blocks) <= episodes.frames / 2 + LENGTHS.max() / 2
