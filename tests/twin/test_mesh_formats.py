@@ -1,5 +1,6 @@
 """PLY and glTF meshes: each way to write a box gives the same box; malformed files are refused."""
 
+import base64
 import json
 import struct
 from pathlib import Path
@@ -61,7 +62,24 @@ def glb(*, node: dict | None = None, indexed: bool = True) -> bytes:
     return struct.pack("<III", 0x46546C67, 2, 12 + len(chunks)) + chunks
 
 
+def gltf(*, embedded: bool, named: str = "numbers.bin") -> bytes:
+    """The same as text, with y up: what is 6 long along z of the link is so along y of the file."""
+    turned = CORNERS[:, [0, 2, 1]] * [1, 1, -1]
+    numbers = turned.astype("<f4").tobytes() + np.array(TRIANGLES, "<u4").tobytes()
+    uri = f"data:application/octet-stream;base64,{base64.b64encode(numbers).decode()}" if embedded else named
+    tree = {
+        "asset": {"version": "2.0"}, "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": len(turned), "type": "VEC3"},
+                      {"bufferView": 1, "componentType": 5125, "count": 3 * len(TRIANGLES), "type": "SCALAR"}],
+        "bufferViews": [{"buffer": 0}, {"buffer": 0, "byteOffset": 12 * len(turned)}], "buffers": [{"uri": uri}],
+    }  # fmt: skip
+    return json.dumps(tree).encode()
+
+
+NUMBERS = base64.b64decode(json.loads(gltf(embedded=True))["buffers"][0]["uri"].partition(",")[2])
 BOXES = {
+    "beside.gltf": gltf(embedded=False), "embedded.gltf": gltf(embedded=True),
     "text.ply": ply("ascii"), "little.ply": ply("binary_little_endian"), "big.ply": ply("binary_big_endian"),
     "indexed.glb": glb(), "corners.glb": glb(indexed=False),
     "scaled.glb": glb(node={"scale": [2, 1, 1], "translation": [9, 0, 0]}),
@@ -74,6 +92,7 @@ EXTENTS = {"scaled.glb": [4, 4, 6], "turned.glb": [4, 2, 6]}
 @pytest.mark.parametrize("name", BOXES)
 def test_every_way_to_write_a_box_gives_the_box(name: str, tmp_path: Path):
     (tmp_path / name).write_bytes(BOXES[name])
+    (tmp_path / "numbers.bin").write_bytes(NUMBERS)
     vertices, faces = read_triangles(tmp_path / name, tmp_path)
     extents = EXTENTS.get(name, [2, 4, 6])
     assert len(faces) == 12
@@ -93,6 +112,10 @@ def test_every_way_to_write_a_box_gives_the_box(name: str, tmp_path: Path):
         ("odd.ply", HEADER.format(order="middle_endian").encode(), "middle_endian"),
         ("short.glb", glb()[:-40], "cut off"),
         ("plain.glb", b"not a mesh, but long enough", "first bytes"),
+        ("plain.gltf", b"not a mesh", "not a valid .gltf"),
+        ("list.gltf", b"[]", "not a valid .gltf"),
+        ("alone.gltf", gltf(embedded=False), "numbers.bin: there is no such file"),
+        ("outside.gltf", gltf(embedded=False, named="../../numbers.bin"), "numbers.bin: is outside"),
     ],
 )
 def test_malformed_files_are_refused_by_name(name: str, content: bytes, message: str, tmp_path: Path):
@@ -102,7 +125,7 @@ def test_malformed_files_are_refused_by_name(name: str, content: bytes, message:
     assert name in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["text.ply", "indexed.glb"])
+@pytest.mark.parametrize("name", ["text.ply", "indexed.glb", "embedded.gltf"])
 def test_a_robot_may_have_such_a_mesh(name: str, tmp_path: Path):
     (tmp_path / name).write_bytes(BOXES[name])
     (tmp_path / "arm.urdf").write_text(urdf_arm(fingers=True, mesh=name, scale="0.01 0.01 0.01"))

@@ -1,5 +1,6 @@
 """Tasks fit a small hand on a short arm: sizes, masses, poses of the hand, and skills."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -113,3 +114,13 @@ def test_a_task_that_leans_the_hand_too_far_is_refused(tmp_path: Path, capsys: p
     assert not any(
         unfit(task, SO101) for name, task in tasks().items() if not unfit_arms(task, SO101) and name != "pour"
     )
+
+
+def test_a_slow_robot_has_more_time():
+    task, panda = tasks()["pick_and_place"], robots()["franka_panda"]
+    slow = task.for_robot(replace(panda, velocity_limits_rad_s=(2.0, 0.5, *panda.velocity_limits_rad_s[2:])))
+    assert slow.longest_s == pytest.approx(3 * task.longest_s)
+    assert [phase.longest_s for phase in slow.program] == pytest.approx([3 * phase.longest_s for phase in task.program])
+    assert task.for_robot(panda) is task
+    base = robots()["mobile_panda"]  # its base drives, and does not turn a joint
+    assert tasks()["fetch"].for_robot(base) is tasks()["fetch"]

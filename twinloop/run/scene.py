@@ -74,7 +74,7 @@ class ThingConfig:
     )
     mesh: str | None = text(
         None, filled=True,
-        help="a closed mesh (.obj, .stl, .dae, .ply or .glb) instead of `kind`: path relative to the config file",
+        help="a closed mesh (.obj, .stl, .dae, .ply, .glb, .gltf) instead of `kind`: path relative to the config file",
         otherwise="`kind`",
     )  # fmt: skip
     root: str | None = text(

@@ -1,12 +1,16 @@
-"""Reader of binary glTF files (.glb): the triangles of all meshes in the scene, in metres.
+"""Reader of glTF files: the triangles of all meshes in the scene, in metres.
 
-Materials, animations and skins are not read. As with COLLADA files of robots, no axis is turned: meshes are written in
-the frame of their link.
+Materials, animations and skins are not read. The standard says that y points up. Files in public models differ: binary
+ones (.glb) are in the frame of their link, and text files (.gltf) have y up, so only these are turned.
 """
 
+import base64
+import binascii
 import json
 import struct
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -17,16 +21,43 @@ MAGIC, JSON_CHUNK, BINARY_CHUNK = 0x46546C67, 0x4E4F534A, 0x004E4942
 KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 SIZES = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 TRIANGLES = 4
+EMBEDDED = "data:"
+Y_UP_TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+
+
+def read_gltf_text(content: bytes, beside: Callable[[str], bytes]) -> Triangles:
+    """The same of a text file (.gltf), whose numbers are in files beside it or embedded; y is turned up to z.
+
+    Args:
+        beside: reads a file by its path relative to the .gltf file.
+    """
+    try:
+        tree = json.loads(content)
+        buffers = [_buffer(str(buffer["uri"]), beside) for buffer in tree.get("buffers", [])]
+        vertices, faces = _Document(tree, buffers).triangles()
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise UsageError(f"is not a valid .gltf file: {type(error).__name__} {error}"[:120]) from None
+    return vertices @ Y_UP_TO_Z_UP.T, faces
+
+
+def _buffer(uri: str, beside: Callable[[str], bytes]) -> bytes:
+    if not uri.startswith(EMBEDDED):
+        return beside(unquote(uri))
+    try:
+        return base64.b64decode(uri.partition(",")[2], validate=True)
+    except binascii.Error as error:
+        raise UsageError(f"is not a valid .gltf file: its embedded numbers are not base64 ({error})") from None
 
 
 def read_gltf(content: bytes) -> Triangles:
-    """(n, 3) vertices and (m, 3) vertex indices.
+    """(n, 3) vertices and (m, 3) vertex indices of a binary file (.glb).
 
     Raises:
         UsageError: the file is malformed, or compressed; the message does not name the file.
     """
     try:
-        return _Document(*_chunks(content)).triangles()
+        tree, binary = _chunks(content)
+        return _Document(tree, [binary]).triangles()
     except (KeyError, IndexError, TypeError, ValueError, struct.error, RecursionError) as error:
         raise UsageError(f"is not a valid .glb file: {type(error).__name__} {error}"[:120]) from None
 
@@ -43,8 +74,8 @@ def _chunks(content: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 class _Document:
-    def __init__(self, tree: dict[str, Any], binary: bytes):
-        self._tree, self._binary = tree, binary
+    def __init__(self, tree: dict[str, Any], buffers: list[bytes]):
+        self._tree, self._buffers = tree, buffers
         required = tree.get("extensionsRequired", [])
         if required:
             raise UsageError(f"needs the glTF extension {required[0]:.60}, which is not read; export without it")
@@ -93,9 +124,10 @@ class _Document:
         dtype, size, count = np.dtype(KINDS[accessor["componentType"]]), SIZES[accessor["type"]], int(accessor["count"])
         first = int(view.get("byteOffset", 0)) + int(accessor.get("byteOffset", 0))
         step = int(view.get("byteStride", size * dtype.itemsize))
-        if count < 1 or first < 0 or step < 1 or first + (count - 1) * step + size * dtype.itemsize > len(self._binary):
-            raise UsageError("is not a valid .glb file: it is shorter than its header says; it may be cut off")
-        return np.ndarray((count, size), dtype, self._binary, first, (step, dtype.itemsize))
+        buffer = self._buffers[int(view.get("buffer", 0))]
+        if count < 1 or first < 0 or step < 1 or first + (count - 1) * step + size * dtype.itemsize > len(buffer):
+            raise UsageError("is not a valid glTF file: it is shorter than its header says; it may be cut off")
+        return np.ndarray((count, size), dtype, buffer, first, (step, dtype.itemsize))
 
 
 def _transform(node: dict[str, Any]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 from twinloop.durable import read_bounded
 from twinloop.errors import ModelError, StorageError, UsageError
 from twinloop.twin.collada import Triangles, read_collada
-from twinloop.twin.gltf import read_gltf
+from twinloop.twin.gltf import read_gltf, read_gltf_text
 from twinloop.twin.ply import read_ply
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -28,16 +29,14 @@ def read_triangles(path: Path, root: Path) -> Triangles:
     """
     file = inside(path, root)
     reader = READERS.get(file.suffix.lower())
+    if file.suffix.lower() == GLTF_TEXT:
+        reader = partial(read_gltf_text, beside=lambda name: _content(inside(file.parent / name, root)))
     if reader is None:
         raise ModelError(
-            f"{path}: a mesh is a file of the kind {', '.join(READERS)}, not {file.suffix or 'one without a suffix'}"
+            f"{path}: a mesh is a file of the kind {', '.join(FORMATS)}, not {file.suffix or 'one without a suffix'}"
         )
     try:
-        content = read_bounded(file, MOST_BYTES, error=ModelError)
-    except StorageError as error:
-        raise ModelError(str(error)) from None
-    try:
-        vertices, faces = reader(content)
+        vertices, faces = reader(_content(file))
     except UsageError as error:
         raise ModelError(f"{path}: {error}") from None
     if not len(faces):
@@ -49,6 +48,13 @@ def read_triangles(path: Path, root: Path) -> Triangles:
     if not np.isfinite(vertices).all():
         raise ModelError(f"{path}: a coordinate is not a finite number; export the mesh again")
     return vertices, faces
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return read_bounded(file, MOST_BYTES, error=ModelError)
+    except StorageError as error:
+        raise ModelError(str(error)) from None
 
 
 def inside(path: Path, root: Path) -> Path:
@@ -143,3 +149,5 @@ def binary_stl(triangles: Triangles) -> bytes:
 READERS: dict[str, Callable[[bytes], Triangles]] = {
     ".obj": _read_obj, ".stl": _read_stl, ".dae": read_collada, ".ply": read_ply, ".glb": read_gltf,
 }  # fmt: skip
+GLTF_TEXT = ".gltf"
+FORMATS = (*READERS, GLTF_TEXT)

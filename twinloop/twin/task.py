@@ -17,6 +17,9 @@ from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Scene, Start
 from twinloop.twin.task_checks import refuse_bad_task
 
+BRISK_RAD_S, MOST_LONGER = 1.5, 5.0
+"""A robot whose slowest joint turns slower than this gets more time, and at most so many times as much."""
+
 
 @dataclass(frozen=True)
 class Role:
@@ -137,8 +140,14 @@ class Task:
         return replace(self, entities=(replace(first, object=kind), *rest), fitted=None)
 
     def for_robot(self, robot: Robot) -> "Task":
-        """The task as this robot does it."""
-        return self if self.fitted is None else self.fitted(robot)
+        """The task as this robot does it. A slow robot has more time."""
+        task = self if self.fitted is None else self.fitted(robot)
+        slowest_rad_s = BRISK_RAD_S if robot.travels else min(robot.velocity_limits_rad_s)
+        if slowest_rad_s >= BRISK_RAD_S:
+            return task
+        longer = min(BRISK_RAD_S / slowest_rad_s, MOST_LONGER)
+        program = tuple(replace(phase, longest_s=longer * phase.longest_s) for phase in task.program)
+        return replace(task, program=program, longest_s=longer * task.longest_s, fitted=None)
 
     def choices(self, chance: np.ndarray) -> dict[str, np.ndarray]:
         """Role -> (n,) index of the candidate that plays it, for (n,) numbers between 0 and 1."""

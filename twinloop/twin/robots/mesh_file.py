@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.errors import ModelError
-from twinloop.twin.mesh_file import READERS, STL_HEADER, STL_RECORD, binary_stl, read_triangles
+from twinloop.twin.mesh_file import FORMATS, STL_HEADER, STL_RECORD, binary_stl, read_triangles
 
 LARGEST_M, SMALLEST_M = 5.0, 1e-4
-READABLE = (".msh", *READERS)
-CONVERTED = (".dae", ".ply", ".glb")
+READABLE = (".msh", *FORMATS)
+CONVERTED = (".dae", ".ply", ".glb", ".gltf")
 """Formats that the engine cannot read."""
 LFS_POINTER = b"version https://git-lfs"
 

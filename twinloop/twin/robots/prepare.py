@@ -10,7 +10,7 @@ from twinloop.errors import ModelError, nearest
 from twinloop.twin.robots import measure
 from twinloop.twin.robots.finger_shapes import divide_fingers
 from twinloop.twin.robots.gripper_servo import add_gripper_servo, set_control_range, set_force_limit
-from twinloop.twin.robots.grippers import GRIPPERS
+from twinloop.twin.robots.grippers import GRIPPERS, ShippedGripper
 from twinloop.twin.robots.mapping import GripperMapping, ToolFrame
 from twinloop.twin.robots.model_source import ModelSource
 from twinloop.twin.robots.servos import (
@@ -172,6 +172,7 @@ class Preparation:
         else:
             known = [other.name for other in (*spec.sites, *spec.bodies) if other.name]
             raise ModelError(f"{self.source.path}: gripper.at: no site or body named {name!r}; {nearest(name, known)}")
+        _free_names(spec, shipped)
         shipped.add(spec, flange)
 
     def _add_tool_site(self, spec: mujoco.MjSpec, frame: ToolFrame) -> None:
@@ -205,6 +206,22 @@ class Preparation:
         quat = np.zeros(4)
         mujoco.mju_mat2Quat(quat, np.column_stack([np.cross(y, z), y, z]).ravel())
         return quat
+
+
+def _free_names(spec: mujoco.MjSpec, shipped: ShippedGripper) -> None:
+    """Rename elements of a model that have the names of parts of the gripper.
+
+    Parts of a robot do not touch each other, so exclusions of contacts between renamed ones are not needed.
+    """
+    alone = mujoco.MjSpec()
+    shipped.add(alone, alone.worldbody)
+    for kind in ("bodies", "joints", "geoms", "sites", "meshes", "actuators", "tendons", "equalities", "sensors"):
+        taken = {element.name for element in getattr(alone, kind) if element.name} - {"world"}
+        for element in [one for one in getattr(spec, kind) if one.name in taken]:
+            old, element.name = element.name, f"{element.name}_of_model"
+            if kind == "bodies":
+                for exclusion in [one for one in spec.excludes if old in (one.bodyname1, one.bodyname2)]:
+                    spec.delete(exclusion)
 
 
 def strip_scene(spec: mujoco.MjSpec) -> None:

@@ -1,5 +1,6 @@
 """Torques that an arm needs at its joints: to hold itself, and to move as the scripted expert does."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -12,6 +13,8 @@ MIN_SHARE, MIN_TORQUE_NM = 0.25, 2.0
 SPEED_RAD_S, ACCELERATION_RAD_S2 = 1.5, 8.0
 SLOW = 0.25
 """Share of these speeds and accelerations that the torque limits of a file must allow."""
+EQUAL_RATIO, LARGE_RATIO = 5.0, 20.0
+"""Torque limits are placeholders if one is so many times what the arm needs: equal ones of all joints, and others."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,14 @@ class ArmLoad:
         """(joints,) torque limits for a model that has none."""
         reserve = GRAVITY_RESERVE * self.gravity_nm
         return np.maximum(reserve, max(MIN_SHARE * reserve.max(), MIN_TORQUE_NM)) + self.motion_nm
+
+    def placeholders(self, torques_nm: Sequence[float]) -> bool:
+        """Whether torque limits are numbers that somebody put in, such as 1000 for every joint of a small arm.
+
+        Servos that are made from such limits are so stiff that the arm trembles, and held things creep out of the hand.
+        """
+        ratio = float((np.asarray(torques_nm) / self.proposed_nm).max())
+        return ratio > (EQUAL_RATIO if len(set(torques_nm)) == 1 else LARGE_RATIO)
 
 
 def load_of(model: mujoco.MjModel, joints: list[int]) -> ArmLoad:

@@ -58,6 +58,12 @@ def find_fingers(
     return first[1], max(apart)[2]
 
 
+def count_fingers(model: mujoco.MjModel, hand: int, gripper: tuple[int, ...]) -> int:
+    """How many branches of the hand move and have contacts."""
+    bodies = [body for body in bodies_below(model, hand) if len(contact_geoms(model, body))]
+    return len({_branch_of(model, hand, body, gripper) for body in bodies} - {hand})
+
+
 def outward_axis(model: mujoco.MjModel, data: mujoco.MjData, hand: int, gripper: tuple[int, ...]) -> np.ndarray:
     """Direction out of the hand: the axis of the last joint before it, if the fingers lie that way."""
     bodies = [model.jnt_bodyid[joint] for joint in gripper]

@@ -10,9 +10,10 @@ import numpy as np
 from twinloop.config.record import write_record
 from twinloop.errors import ModelError
 from twinloop.twin.robots.inspection.arm_load import load_of
-from twinloop.twin.robots.inspection.fingers import find_fingers, fitting_site
+from twinloop.twin.robots.inspection.fingers import count_fingers, find_fingers, fitting_site
 from twinloop.twin.robots.inspection.flange import find_flange
 from twinloop.twin.robots.inspection.grip import MIN_STROKE_M, Grip, drive_of_gripper, gain_scale
+from twinloop.twin.robots.inspection.hold_trial import DEFAULT_GRIPPER, UnusableGripper, check_grip
 from twinloop.twin.robots.inspection.roles import roles_of
 from twinloop.twin.robots.inspection.servo_check import check_servos
 from twinloop.twin.robots.inspection.work_ring import find_place
@@ -23,7 +24,6 @@ from twinloop.twin.robots.model_source import ModelSource
 from twinloop.twin.robots.prepare import strip_scene, touch_with_what_is_seen
 from twinloop.twin.robots.servos import drive_of, torque_limit_nm
 
-DEFAULT_GRIPPER = "robotiq_2f85"
 MOST_SAG_RAD = 0.005
 OBJECT_M, OBJECT_WIDTH_M = 0.05, 0.042
 FITTED = 0.8  # width of things that fit, as a share of the opening
@@ -70,7 +70,15 @@ def propose(
         written: how the model is named in the mapping: `mjcf` or `urdf`, `root`, `packages`.
     """
     source.check()
-    return _Inspection(source, arm, gripper, written or {}).proposal()
+    try:
+        return _Inspection(source, arm, gripper, written or {}).proposal()
+    except UnusableGripper as error:
+        why = str(error).removeprefix(f"{source.path}: ")
+    instead = _Inspection(source, arm, DEFAULT_GRIPPER, written or {})
+    instead.missing.append(
+        f"the gripper of the model is left out: {why}. {DEFAULT_GRIPPER} is attached instead (choose with --gripper)"
+    )
+    return instead.proposal()
 
 
 class _Inspection:
@@ -84,6 +92,7 @@ class _Inspection:
         strip_scene(self.spec)
         self.model = self._compile(self.spec.copy())
         self.roles = roles_of(self.model, str(source.path), arm=arm)
+        self.replaced = self._without_gripper(arm) if gripper else ()
         if self.roles.others:
             self.notes.append(f"left out: {', '.join(self.roles.others)} (choose an arm with --arm BODY)")
         held = [self.model.joint(joint).name for joint in self.roles.held]
@@ -99,6 +108,19 @@ class _Inspection:
             self.attached = DEFAULT_GRIPPER
             self.missing.append(f"no gripper: {DEFAULT_GRIPPER} is attached (choose with --gripper)")
 
+    def _without_gripper(self, arm: str) -> tuple[str, ...]:
+        """Leave the fingers of the model's own gripper out. Return the names of their bodies."""
+        moving = {int(self.model.jnt_bodyid[joint]) for joint in self.roles.gripper}
+        first = [body for body in sorted(moving) if not moving & set(_bodies_above(self.model, body))]
+        names = tuple(self.model.body(body).name for body in first)
+        if names and all(names):
+            for name in names:
+                self.spec.delete(self.spec.body(name))
+            first_body = self.model.body(self.model.jnt_bodyid[self.roles.arm[0]]).name
+            self.model = self._compile(self.spec.copy())
+            self.roles = roles_of(self.model, str(self.source.path), arm=arm or first_body)
+        return names if all(names) else ()
+
     def _compile(self, spec: mujoco.MjSpec) -> mujoco.MjModel:
         try:
             return spec.compile()
@@ -113,12 +135,14 @@ class _Inspection:
             gripper=GripperMapping(attach=self.attached, at=self._flange()) if self.attached else self._gripper(start),
             home=tuple(map(float, start)),
             torque_limits_nm=self._torques(),
-            remove=self.roles.others,
+            remove=(*self.roles.others, *self.replaced),
             fixed_joints=tuple(self.model.joint(joint).name for joint in self.roles.held),
             folder=Path(),
         )
         if not self.attached:
             mapping = self._with_tool(mapping)
+            note = check_grip(mapping, hand=count_fingers(self.model, self.roles.hand, self.roles.gripper) > 2)
+            self.notes += [note] if note else []
         mapping = self._with_mount(mapping)
         return Proposal(self._concise(mapping), self._joints(), tuple(self.missing), tuple(self.notes))
 
@@ -147,10 +171,17 @@ class _Inspection:
             self.missing.append(_DRIVES[kind].format(names=names))
         load = load_of(self.model, list(self.roles.arm))
         least, proposed = load.least_nm, load.proposed_nm
+        given = [torque for torque in torques if torque is not None]
         # Placeholders, such as one number for all joints, are common in URDF files.
         weak = any(torque is not None and torque < need for torque, need in zip(torques, least, strict=True))
-        if all(torque is not None for torque in torques) and not weak:
-            return None
+        if len(given) == len(torques) and not weak:
+            if "position" in kinds or not load.placeholders(given):
+                return None
+            self.missing.append(
+                f"the torque limits of the file, up to {max(given):g} N·m, are many times what the arm needs: they are "
+                "estimated from gravity, inertia and damping; check them"
+            )
+            return tuple(round(min(float(guess), torque), 2) for torque, guess in zip(given, proposed, strict=True))
         why = "the torque limits of the file are too small for the arm" if weak else "no torque limits"
         self.missing.append(f"{why}: they are estimated from gravity, inertia and damping; check them")
         return tuple(
@@ -174,10 +205,7 @@ class _Inspection:
                 fingers = self._fingers(start)
                 self.missing.append("the fingers have no collision shapes: they touch with the shapes that are seen")
         if fingers is None:
-            raise ModelError(
-                f"{self.source.path}: the gripper has not two bodies with contacts. Give its fingers collision geoms, "
-                "or attach a shipped gripper with --gripper"
-            )
+            raise UnusableGripper(f"{self.source.path}: it has not two bodies with contacts")
         drive = drive_of_gripper(self.model, self.roles, fingers)
         if not drive.actuator:
             self.missing.append(
@@ -212,9 +240,9 @@ class _Inspection:
             mapping = replace(mapping, gripper=exchanged)
             model, grip = self._grip(replace(mapping, tool_frame=unplaced), hand_name)
         if grip.stroke_m < MIN_STROKE_M:
-            raise ModelError(
+            raise UnusableGripper(
                 f"{self.source.path}: the tips of {list(mapping.gripper.fingers)} move apart by "
-                f"{1000 * grip.stroke_m:.1f} mm only; write the mapping of the gripper by hand (docs/robots.md)"
+                f"{1000 * grip.stroke_m:.1f} mm only"
             )
         hand = model.body(hand_name).id
         grasping = grip.with_gap(min(OBJECT_M, 0.6 * grip.stroke_m))
@@ -280,10 +308,13 @@ class _Inspection:
         if mount.overlaps:
             self.notes.append("shapes of the links overlap in postures of the work; they are not tested")
         if mount.home_rad is None:
-            self.missing.append(
-                "no posture found in which the tool points down above the table; give `home` and `mount_m`"
+            axes = len(self.arm_names)
+            few = f" It has {axes} axes; {5} or more are usual." if axes < 5 else ""
+            raise ModelError(
+                f"{self.source.path}: no posture was found in which the tool points down above the table, which tasks "
+                f"need.{few} Name another arm with --arm BODY, another gripper with --gripper, or write the mapping by "
+                "hand with `home` and `mount_m` (docs/robots.md)"
             )
-            return mapping
         if mount.reachable < 1 and area is None:
             self.notes.append(f"the tool reaches {mount.reachable:.0%} of the poses of picking and placing")
         home = tuple(round(float(angle), 4) for angle in mount.home_rad)
@@ -333,6 +364,14 @@ class _Inspection:
                     )
                 )
         return tuple(reports)
+
+
+def _bodies_above(model: mujoco.MjModel, body: int) -> list[int]:
+    above = []
+    while body:
+        body = int(model.body_parentid[body])
+        above.append(body)
+    return above
 
 
 _DRIVES = {

@@ -20,6 +20,8 @@ PLACES_M, FAR_M = (0.0, 0.1, 0.2, 0.3, 0.36, -0.2), (-0.5, -0.9)
 HEIGHTS_M = (0.0, 0.07, 0.15, 0.3, 0.45, 0.6)
 HIGH_M, SHOULDERS_M = 0.55, (0.3, 0.45, 0.15)
 """An arm whose shoulder is higher than this stands beside the table, with its shoulder this high above the surface."""
+HIGH_SHARE, SHOULDER_SHARES = 1.2, (0.5, 0.7, 0.3)
+"""The same for a short arm on a high base, as shares of its length."""
 LONG_M = 1.1
 YAWS_DEG = (0.0, 90.0, -90.0, 180.0)
 ALL_ROUND_RAD, MIN_HEADING_M, UPRIGHT = 5.2, 0.05, 0.95
@@ -129,6 +131,9 @@ class MountFinder:
         shoulder_m = float(self._data.xanchor[self._joints[1], 2])
         if shoulder_m > HIGH_M:
             return (*(round(height - shoulder_m, 2) for height in SHOULDERS_M), 0.0)
+        length_m = self.length_m
+        if shoulder_m > HIGH_SHARE * length_m:
+            return tuple(round(share * length_m - shoulder_m, 2) for share in SHOULDER_SHARES)
         return HEIGHTS_M
 
     @property
