@@ -18,7 +18,6 @@ from twinloop.learn.corrections import correction_weights
 from twinloop.learn.free_labels import FreeLabels
 from twinloop.learn.resample import resampled
 from twinloop.learn.space import Space
-from twinloop.observe.estimate import ESTIMATE, estimated, model_of
 from twinloop.observe.instruction import INSTRUCTION, instruction_vectors
 
 BY_HUMAN = "by_human"
@@ -167,6 +166,9 @@ def load_demonstrations(
     count = np.concatenate(lengths)
     by_human = vectors.pop(BY_HUMAN, np.zeros((len(action), 1)))[:, 0] > 0.5
     if space.estimates:
+        # Only here: the import loads MuJoCo, which the process of a deployed policy does not need.
+        from twinloop.observe.estimate import ESTIMATE, estimated, model_of
+
         twin = model_of(space.robot, round(space.rate_hz))
         vectors[ESTIMATE] = estimated(vectors, vectors.pop("command"), count, twin, things=space.tracked_things)
     if any(feature.name == INSTRUCTION for feature in space.vectors):

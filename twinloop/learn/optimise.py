@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from twinloop.errors import TrainingError, UsageError
+from twinloop.learn.adamw import AdamW
 from twinloop.learn.distributed import ALONE, ProcessGroup, training_device
 from twinloop.learn.mixture import Batch, Mixture
 from twinloop.learn.policies._backbone import Backbone
@@ -91,9 +92,7 @@ class Optimisation:
         for name, parameter in policy.named_parameters():
             parameter.requires_grad_(not name.startswith(config.frozen) if config.frozen else True)
         self._trained = [parameter for parameter in policy.parameters() if parameter.requires_grad]
-        self._optimiser = torch.optim.AdamW(
-            self._trained, lr=config.learning_rate, weight_decay=config.weight_decay, foreach=True
-        )
+        self._optimiser = AdamW(self._trained, rate=config.learning_rate, weight_decay=config.weight_decay)
         self._average = [parameter.detach().clone() for parameter in self._trained]
 
     def run(
@@ -153,8 +152,7 @@ class Optimisation:
         gradients = [parameter.grad for parameter in self._trained if parameter.grad is not None]
         self.group.average([*gradients, total])
         torch.nn.utils.clip_grad_norm_(self._trained, config.clip)
-        for group in self._optimiser.param_groups:
-            group["lr"] = config.rate(self.step)
+        self._optimiser.rate = config.rate(self.step)
         self._optimiser.step()
         # The average is short at first, so that it does not include the poor weights of the first steps.
         kept = min(config.average, (1 + self.step) / (10 + self.step))
@@ -203,7 +201,7 @@ class Optimisation:
         tensors: dict[str, Tensor] = {f"policy.{name}": value for name, value in self.policy.state_dict().items()}
         for index, (parameter, average) in enumerate(zip(self._trained, self._average, strict=True)):
             tensors[f"average.{index}"] = average
-            for name, value in self._optimiser.state[parameter].items():
+            for name, value in self._optimiser.moments[parameter].items():
                 tensors[f"optimiser.{index}.{name}"] = value
         return tensors
 
