@@ -13,7 +13,6 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,51 +20,10 @@ import pytest
 
 from tests.dataset.synthetic import CAMERAS, FEATURES, PICTURED, header, run
 from tests.faults.folder import committed_shards_are_whole, files
+from tests.faults.kill_states import kill_states, put_back
 from twinloop.dataset import verify
 from twinloop.dataset.video import VideoWriter
 from twinloop.durable import digest_file
-
-# Every call by which a writer changes the disk. A kill is put before each, and in the middle of each write.
-CALLS = ("write", "fsync", "rename", "replace", "mkdir", "unlink", "rmdir", "ftruncate", "link", "fchmod")
-KILLED = 9
-
-
-def run_killed_at(count: int, action: Callable[[], object]) -> bool:
-    """Do `action` in a child that dies at its `count`th change of the disk; was it killed before the end?"""
-    child = os.fork()
-    if child == 0:
-        left = count
-
-        def dying(name: str, call: Callable) -> Callable:
-            def wrapped(*args, **kwargs):
-                nonlocal left
-                left -= 1
-                if left == 0:
-                    if name == "write":  # a part of it reaches the disk
-                        call(args[0], bytes(args[1])[: len(args[1]) // 2])
-                    os._exit(KILLED)
-                return call(*args, **kwargs)
-
-            return wrapped
-
-        for name in CALLS:
-            setattr(os, name, dying(name, getattr(os, name)))
-        status = 1
-        try:
-            action()
-            status = 0
-        finally:
-            os._exit(status)  # and not on into pytest
-    for _ in range(2000):
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            code = os.waitstatus_to_exitcode(status)
-            assert code in (0, KILLED), f"the child failed by itself with {code}"
-            return code == KILLED
-        time.sleep(0.005)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    raise AssertionError("the child hung")
 
 
 def export_is_whole_or_absent(path: Path) -> None:
@@ -84,26 +42,25 @@ def export_is_whole_or_absent(path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("story", ["new run", "grown run", "grown run with pictures"])
 def test_a_run_killed_anywhere_resumes_to_the_same_dataset(tmp_path, story):
-    # With pictures fewer episodes, since each kill costs two runs of an encoder.
+    # With pictures fewer episodes, since each state costs a run of an encoder.
     features, episodes = ((*FEATURES, CAMERAS[0]), (2, 5)) if "pictures" in story else (FEATURES, (6, 8))
-    before = header(episodes=episodes[0], features=features)
     wanted = header(episodes=episodes["grown" in story], features=features)
     digest = run(tmp_path / "whole", wanted)
     expected = files(tmp_path / "whole")
-    run(tmp_path / "start", before)
-    path, count, killed = tmp_path / "d", 0, True
-    while killed:
-        count += 1
-        shutil.rmtree(path, ignore_errors=True)
-        if "grown" in story:
-            shutil.copytree(tmp_path / "start", path)
-        killed = run_killed_at(count, lambda: run(path, wanted))
+    path = tmp_path / "d"
+    if "grown" in story:
+        run(path, header(episodes=episodes[0], features=features))
+    kills = kill_states(path, lambda: run(path, wanted), tmp_path / "kills")
+    assert files(path) == expected
+    for moment, state in kills.states:
+        put_back(state, path)
         committed_shards_are_whole(path)
         export_is_whole_or_absent(path)
-        assert run(path, wanted) == digest, f"killed at change {count}"
-        assert files(path) == expected, f"killed at change {count}"
+        assert run(path, wanted) == digest, f"killed at change {moment}"
+        assert files(path) == expected, f"killed at change {moment}"
         assert verify(path).ok
-    assert count > 30  # it was killed often enough to mean something
+    assert kills.moments > 30  # it was killed often enough to mean something
+    assert len(kills.states) > 20
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from tests.dataset.people.peopled import ADA, BO, CY, MARK, TODAY, consent_of, mentions, peopled
-from tests.laws.test_dataset_laws import committed_shards_are_whole, export_is_whole_or_absent, run_killed_at
+from tests.faults.kill_states import kill_states, put_back
+from tests.laws.test_dataset_laws import committed_shards_are_whole, export_is_whole_or_absent
 from twinloop.dataset import Dataset, verify
 from twinloop.dataset.people import without
 from twinloop.dataset.people.forget import forget_in
@@ -81,25 +82,29 @@ def test_forgetting_that_is_killed_leaves_a_complete_dataset_and_can_be_repeated
     shutil.copytree(tmp_path / "start", tmp_path / "whole" / "d")
     forget_in(tmp_path / "whole" / "d", ADA)
     wanted = Dataset.open(tmp_path / "whole" / "d").digest()
-    place, count, digests = tmp_path / "place", 0, []
+    place = tmp_path / "place"
 
-    def killed_at(count: int) -> bool:
+    def digests_after_kills(folder: str) -> list[str]:
+        """Digests of the datasets that kills leave. After each the same command finishes."""
+        digests = []
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(tmp_path / "start", place / "d")
-        killed = run_killed_at(count, lambda: forget_in(place / "d", ADA))
-        if (place / "d").exists():
-            committed_shards_are_whole(place / "d")
-            export_is_whole_or_absent(place / "d")
-            digests.append(Dataset.open(place / "d").digest())
-        forget_in(place / "d", ADA)
-        assert Dataset.open(place / "d").digest() == wanted, f"killed at change {count}"
-        assert [item.name for item in place.iterdir()] == ["d"]
-        return killed
+        kills = kill_states(place, lambda: forget_in(place / "d", ADA), tmp_path / folder)
+        assert kills.moments > 30  # it was killed often enough to mean something
+        assert len(kills.states) > 20
+        for moment, state in kills.states:
+            put_back(state, place)
+            if (place / "d").exists():
+                committed_shards_are_whole(place / "d")
+                export_is_whole_or_absent(place / "d")
+            digests.append(Dataset.open(place / "d").digest() if (place / "d").exists() else "")
+            forget_in(place / "d", ADA)
+            assert Dataset.open(place / "d").digest() == wanted, f"killed at change {moment}"
+            assert [item.name for item in place.iterdir()] == ["d"]
+        return digests
 
-    while killed_at(count + 1):
-        count += 2  # each second change: a kill before one is a kill after the other
-    assert count > 30  # it was killed often enough to mean something
-    assert len(digests) == count // 2 + 1  # there was a dataset at every moment
+    digests = digests_after_kills("kills")
+    assert "" not in digests  # there was a dataset at every moment
     assert sum(one != other for one, other in pairwise(digests)) == 1  # the old one, then the new one
     assert verify(place / "d").exported
     assert not mentions(place, ADA)
@@ -107,10 +112,7 @@ def test_forgetting_that_is_killed_leaves_a_complete_dataset_and_can_be_repeated
 
     # On a disk that cannot swap folders the dataset is missing for a moment; the next run repairs it.
     monkeypatch.setattr(without, "exchange", _cannot)
-    whole = len(digests)
-    for last in range(count - 30, count + 4):
-        killed_at(last)
-    assert len(digests) - whole in (32, 33)
+    assert digests_after_kills("more_kills").count("") == 1
 
 
 def _cannot(*_: object) -> None:
