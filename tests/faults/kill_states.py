@@ -1,4 +1,4 @@
-"""The states in which a kill can leave a folder, taken from one run: before each change of the disk, and in each write."""
+"""The states in which a kill can leave a folder, from one run: before each change of the disk, and in each write."""
 
 import os
 import signal

@@ -26,7 +26,8 @@ LOOP = [
     "loop", "cell.yaml", "--robot", "twin:robot.yaml", "--rounds", "1", "--target", "1", "--budget", "4",
     "--trials", "8", "--episodes", "16", "--steps", "200", "--finetune-steps", "20", "--set", "width=96",
     "--set", "depth=2",
-    "--cells", "2", "--cell-episodes", "4", "--evaluation-episodes", "8", "--ungated", "--json", "--out", "loops/a",
+    "--cells", "1", "--cell-episodes", "4", "--evaluation-episodes", "8", "--ungated", "--workers", "1",
+    "--json", "--out", "loops/a",
 ]  # fmt: skip
 
 
@@ -107,7 +108,7 @@ def test_diagnose_and_plan_as_separate_commands(looped: Path, monkeypatch, capsy
     monkeypatch.chdir(looped)
     words = [
         "diagnose", "loops/a/round-0/runlog", "--policy", "loops/a/round-0/policy", "--twin", "cell.yaml",
-        "--cells", "2", "--episodes", "4", "--cache", "loops/a/banks", "--out", "diagnoses/a", "--json",
+        "--cells", "1", "--episodes", "4", "--cache", "loops/a/banks", "--out", "diagnoses/a", "--json",
     ]  # fmt: skip
     assert main(words) == 0
     output = json.loads(capsys.readouterr().out.splitlines()[-1])

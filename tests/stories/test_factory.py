@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -26,19 +28,28 @@ dataset: {shard_episodes: 8}
 
 
 def twinloop(*words: str | Path, code: int = 0, cwd: Path | None = None) -> dict:
-    """Run a command with --json; its last line of output."""
-    command = [sys.executable, "-m", "twinloop", *map(str, words), "--json"]
+    """Run a command with --json in this process; its last line of output."""
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as printed:
+        patch.chdir(cwd or Path.cwd())
+        assert main([*map(str, words), "--json"]) == code, printed.getvalue()
+    return json.loads(printed.getvalue().splitlines()[-1])
+
+
+def program(*words: str, cwd: Path) -> str:
+    """Run a command in a process of its own, as a user does; its output."""
+    command = [sys.executable, "-m", "twinloop", *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
-    assert done.returncode == code, done.stderr
+    assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict]:
     folder = tmp_path_factory.mktemp("story")
     (folder / "cell.yaml").write_text(CONFIG)
-    return folder, twinloop("generate", "cell.yaml", "--episodes", "40", cwd=folder)
+    output = program("generate", "cell.yaml", "--episodes", "40", "--json", cwd=folder)
+    return folder, json.loads(output.splitlines()[-1])
 
 
 def test_generate_reports_the_result(made):
@@ -54,9 +65,8 @@ def test_generate_reports_the_result(made):
 
 def test_generate_prints_the_next_commands(made):
     folder, _ = made
-    command = [sys.executable, "-m", "twinloop", "generate", "cell.yaml", "--episodes", "40"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
-    commands = [line.split()[1:] for line in done.stdout.partition("Next:")[2].splitlines() if line]
+    output = program("generate", "cell.yaml", "--episodes", "40", cwd=folder)
+    commands = [line.split()[1:] for line in output.partition("Next:")[2].splitlines() if line]
     assert [words[0] for words in commands] == ["info", "query", "verify", "train"]
     assert commands[-1] == ["train", "datasets/cell", "--out", "policies/cell"]
 
@@ -130,10 +140,12 @@ def test_info_and_verify(made):
 def test_a_second_run_changes_nothing_and_more_episodes_continue_it(made, tmp_path: Path):
     (tmp_path / "cell.yaml").write_text(CONFIG)
     _folder, output = made
-    twinloop("generate", "cell.yaml", "--episodes", "20", cwd=tmp_path)
-    grown = twinloop("generate", "cell.yaml", "--episodes", "40", cwd=tmp_path)
+    # One worker makes the same dataset as the two of the first run.
+    words = ["generate", "cell.yaml", "--workers", "1", "--episodes"]
+    twinloop(*words, "20", cwd=tmp_path)
+    grown = twinloop(*words, "40", cwd=tmp_path)
     assert grown["digest"] == output["digest"]
-    again = twinloop("generate", "cell.yaml", "--episodes", "40", cwd=tmp_path)
+    again = twinloop(*words, "40", cwd=tmp_path)
     assert again["digest"] == output["digest"]
     assert again["trajectories_per_second"] == 0
 

@@ -114,7 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="evaluation episodes in the twin per object kind (default 200)",
     )
     parser.add_argument(
-        "--cells", type=count(2, 16), default=3, metavar="N",
+        "--cells", type=count(1, 16), default=3, metavar="N",
         help="sizes at which a diagnosis simulates each possible error (default 3)",
     )  # fmt: skip
     parser.add_argument(
