@@ -1,6 +1,6 @@
 # Targets of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup opengl chromium run test times quick faults check format type lint bench docs pictures wheel clean
+.PHONY: help setup opengl chromium run test tests times quick faults check format type lint bench docs pictures wheel clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -51,7 +51,11 @@ chromium:
 run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 	$(BIN)/twinloop generate --episodes 500
 
-test: check chromium ## lint, types and all tests, one process per core
+# Types are checked beside the tests: pyright uses one core for two minutes, and tests wait now and then.
+test: lint chromium ## lint, then types and all tests side by side
+	@$(MAKE) --no-print-directory --jobs=2 type tests
+
+tests: setup
 	$(PYTEST)
 
 times: setup ## run all tests and write their CPU times into tests/module_times.json

@@ -54,9 +54,12 @@ SEED_RANGES: dict[str, Distribution] = {
 Simulate = Callable[..., Episodes]
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One process more than cores: tests wait for the processes, browsers and stores that they start."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One process more than cores: tests wait for the processes, browsers and stores that they start.
+
+    Quick tests start none.
+    """
+    return (os.cpu_count() or 1) + (0 if config.getoption("--quick") else 1)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ModuleSchedule | None:

@@ -1,6 +1,7 @@
 """Ranges by discriminator on synthetic traits: truths are recovered, even data look alike, bad input is refused."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,8 @@ from twinloop.calibrate.density_ratio import (
 from twinloop.errors import UsageError
 from twinloop.run.config import config_from_text
 
-pytest.importorskip("sklearn")
+# Looked for and not imported: the import takes a second in every process that collects tests.
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="needs twinloop[curate]")
 
 CELL = """
 scene: {robot: franka_panda, task: pick_and_place}

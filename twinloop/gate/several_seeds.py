@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import t as student
@@ -16,10 +17,11 @@ from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.reinforce.config import ReinforceConfig
 from twinloop.learn.reinforce.record import IterationRecord
-from twinloop.learn.reinforce.start import reinforce
-from twinloop.learn.reinforce.training import ReinforceResult
 from twinloop.run.config import RunConfig
 from twinloop.simulate.engine import EngineConfig
+
+if TYPE_CHECKING:
+    from twinloop.learn.reinforce.training import ReinforceResult
 
 SEEDS = "seeds.json"
 CONFIDENCE = 0.95
@@ -67,8 +69,11 @@ def reinforce_seeds(
     device: str = "cpu",
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     on_iteration: Callable[[IterationRecord], None] = lambda _: None,
-) -> tuple[list[ReinforceResult], SeedSummary]:
+) -> "tuple[list[ReinforceResult], SeedSummary]":
     """Train `seeds` policies in `out`/seed-N, and evaluate each. `out`/seeds.json has the result."""
+    # Imported here, because RL libraries take seconds to import and `summarise` needs none of them.
+    from twinloop.learn.reinforce.start import reinforce
+
     results, success = [], {}
     for seed in range(config.seed, config.seed + seeds):
         results.append(
