@@ -70,13 +70,14 @@ def main() -> None:
     for number in args.scenes:
         scene = SCENES[number]
         policy, config = policy_of(scene, args.out)
-        twin = twin_summary(policy, config)
+        twin, weight_n = twin_summary(policy, config), Arm(twin_of(load_config(config))).weight_n
         for place in range(args.cells * len(ENGINES)):
             case = _case(place, number)
             log = args.out / "runlogs" / case.name
             tl.deploy(policy, case.robot, log, episodes=args.episodes, task=scene.task)
             entries = measured_difference(log_summary(log, policy, config), twin)
-            cells.append({"cell": case.robot.removeprefix("rehearsal:"), "episodes": args.episodes, "entries": entries})
+            name = case.robot.removeprefix("rehearsal:")
+            cells.append({"cell": name, "episodes": args.episodes, "arm_weight_n": weight_n, "entries": entries})
             print(case.robot, f"success {entries['success']['difference']:+.2f}", flush=True)
     rounded = json.loads(json.dumps({"cells": cells}), parse_float=lambda text: float(f"{float(text):.4g}"))
     TARGET.write_text(json.dumps(rounded, indent=1) + "\n")

@@ -19,7 +19,7 @@ from twinloop.diagnose.hypothesis_set import Chunk
 from twinloop.diagnose.interval_scale import UNSCALED
 from twinloop.diagnose.report import GapFinding, by_cost
 from twinloop.diagnose.sampler import explanations_of
-from twinloop.diagnose.summary import summarise
+from twinloop.diagnose.summary import NAMES, summarise
 from twinloop.diagnose.traits import TRAITS
 from twinloop.randomize.parameter import GAPS, Gap
 from twinloop.randomize.table import BY_NAME
@@ -189,6 +189,42 @@ def test_a_large_difference_in_one_trait_is_never_hidden(emulator: Emulator):
     weight = made_up({"object_mass_kg": 3.0}, 32, seed=13)
     result = findings(diagnose_traits(weight, emulator, seed=1, spread=replace(spread, relative=0.5)))
     assert result["object"].differs > 0.9
+
+
+def test_one_clear_trait_is_enough_although_other_traits_are_strange(emulator: Emulator):
+    """A heavy object, on a robot on which two traits differ by far more, for which no row is the cause.
+
+    The object gap has a dozen causes that change nothing, as in a real bank.
+    """
+    spread, silent = small_spread(relative=1.0), [Cause("object_inertia_scale", "high", (1.0, 1.0))] * 12
+    arrays = ("sizes", "changes", "unknown", "error", "success")
+    place = [cause.row for cause in emulator.causes].index("object_mass_kg")
+    parts = {name: [getattr(emulator, name)[place : place + 1]] * len(silent) for name in arrays}
+    parts["changes"] = [np.zeros_like(part) for part in parts["changes"]]
+    parts["success"] = [np.ones_like(part) for part in parts["success"]]
+    crowded = replace(
+        emulator,
+        causes=(*emulator.causes, *silent),
+        **{name: np.concatenate([getattr(emulator, name), *parts[name]]) for name in arrays},
+    )
+    traits = made_up({}, 32, seed=18)
+    traits[:, TRAIT["weight"]] += 8 * np.sqrt(spread.variance(emulator.reference.between)[NAMES.index("weight")])
+    traits[:, TRAIT["drag"]] += 10.0
+    traits[:, TRAIT["lapse"]] *= 8.0
+    result = findings(diagnose_traits(traits, crowded, seed=1, spread=spread))
+    assert result["object"].differs > 0.7
+    assert [row.row for row in result["object"].rows] == ["object_mass_kg"]
+
+
+def test_forces_are_compared_with_the_weight_of_the_arm():
+    """The same 5 N are nothing for the measured arm, and much for one of a tenth of its weight."""
+    names = ("weight", "drag", "softness", "following", "side_load")
+    differences = {name: {"difference": 2.0, "variance": 0.0, "between": 1.0} for name in names}
+    spread = spread_of([{"entries": differences, "arm_weight_n": 150.0}] * 4)
+    squares = dict(zip(NAMES, spread.for_arm(15.0).squares / np.maximum(spread.squares, 1e-9), strict=True))
+    assert [squares[name] for name in names] == pytest.approx([0.01, 0.01, 100.0, 1.0, 1.0])
+    mixed = spread_of([{"entries": differences, "arm_weight_n": weight} for weight in (15.0, 150.0, 150.0)])
+    assert mixed.squares[NAMES.index("weight")] == pytest.approx(4.0 * (1 + 1 + 100))
 
 
 def test_the_order_of_episodes_changes_nothing(emulator: Emulator):

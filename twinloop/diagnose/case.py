@@ -32,6 +32,7 @@ class RobotCase:
         robot: name of the twin's robot.
         real, traces: outcomes and frames of the policy's episodes on the robot.
         job, simulate: the counterfactuals, and the function that simulates chunks of them.
+        arm_weight_n: weight of the arm's links in the twin; None for legs and wheels.
     """
 
     robot: str
@@ -39,6 +40,7 @@ class RobotCase:
     traces: Sequence[EpisodeTrace | MobileTrace]
     job: CounterfactualJob
     simulate: SimulateJob
+    arm_weight_n: float | None = None
 
 
 def case_of(
@@ -74,6 +76,7 @@ def case_of(
     twin = twin_of(config)
     refuse_misfit(candidate, config, twin, config_name=config_name)
     cameras = camera_names(config.cameras, datasets)
-    own, traces = read_episodes(datasets, real, candidate, Arm(twin), twin.robot.name, cameras=cameras)
+    arm = Arm(twin)
+    own, traces = read_episodes(datasets, real, candidate, arm, twin.robot.name, cameras=cameras)
     job = CounterfactualJob(text, folder, candidate.load, acting, episodes, seed, cameras, paired=True)
-    return RobotCase(twin.robot.name, own, traces, limited(job), simulate_counterfactuals)
+    return RobotCase(twin.robot.name, own, traces, limited(job), simulate_counterfactuals, arm.weight_n)

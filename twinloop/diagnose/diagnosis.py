@@ -71,15 +71,22 @@ class Diagnosis:
 
 
 def diagnose_traits(
-    traits: np.ndarray, emulator: Emulator, *, seed: int, spread: EngineSpread | None = None
+    traits: np.ndarray,
+    emulator: Emulator,
+    *,
+    seed: int,
+    spread: EngineSpread | None = None,
+    arm_weight_n: float | None = None,
 ) -> Diagnosis:
     """Diagnose the (episodes, traits) of a log.
 
     Args:
         emulator: of the bank of the policy that the log is of.
         spread: that between engines; the stored one if None.
+        arm_weight_n: weight of the arm, to which the spread of forces is scaled; None if it is that of `spread`.
     """
     spread = spread or engine_spread()
+    spread = spread if arm_weight_n is None else spread.for_arm(arm_weight_n)
     robot, twin = summarise(traits), emulator.reference
     between = spread.variance(np.fmax(robot.between, twin.between))
     engines = between + np.square(SMALL * emulator.typical) + np.square(RESOLUTIONS)

@@ -3,22 +3,28 @@
 `engine_spread.json` holds what `benchmarks/engine_spread.py` measured: a policy in the twin, and in rehearsal cells of
 other engines in which no gap is open. It has the differences of every entry of a summary. A difference of this size is
 no evidence of a gap. Entries that were not measured have the spread of all entries, relative to the variation between
-episodes.
+episodes. Forces and torques are compared as shares of the weight of the arm: an error of 3 N is small for an arm of 15
+kg and large for one of half a kilogram.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from twinloop.diagnose.shipped import shipped_figures
-from twinloop.diagnose.summary import NAMES, TraitSummary
+from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, NAMES, TraitSummary
 
 PRIOR_CELLS = 2.0
 """Weight of the pooled relative spread, in cells."""
 MORE_FREEDOM = 2.0
 """Degrees of freedom that the pooled spread adds to the number of cells."""
+_POWERS = {"N": 1.0, "N·m": 1.0, "mrad/(N·m)": -1.0}
+FORCE_POWER = np.array(
+    [0.0 if log else _POWERS.get(entry.about.unit, 0.0) for entry, log in zip(ENTRIES, LOGARITHMIC, strict=True)]
+)
+"""(entries,) power of the arm's weight with which the spread of an entry grows. Logarithms do not depend on it."""
 
 
 @dataclass(frozen=True)
@@ -26,19 +32,26 @@ class EngineSpread:
     """Measured differences between engines.
 
     Attributes:
-        squares: (entries,) sum of squared differences, without the sampling variance.
+        squares: (entries,) sum of squared differences, without the sampling variance, for an arm of `arm_weight_n`.
         cells: (entries,) number of cells that have the entry.
         relative: typical difference as a share of the standard deviation between episodes.
+        arm_weight_n: weight of the arm whose forces `squares` is for.
     """
 
     squares: np.ndarray
     cells: np.ndarray
     relative: float
+    arm_weight_n: float = 1.0
 
     def variance(self, between: np.ndarray) -> np.ndarray:
         """(entries,) variance between engines, for a log with this standard deviation between episodes."""
         usual = np.square(self.relative * np.nan_to_num(between, nan=1.0))
         return (self.squares + PRIOR_CELLS * usual) / (self.cells + PRIOR_CELLS)
+
+    def for_arm(self, weight_n: float) -> "EngineSpread":
+        """The spread for an arm of another weight."""
+        squares = self.squares * (weight_n / self.arm_weight_n) ** (2 * FORCE_POWER)
+        return replace(self, squares=squares, arm_weight_n=weight_n)
 
     @property
     def freedom(self) -> float:
@@ -61,19 +74,25 @@ def measured_difference(robot: TraitSummary, twin: TraitSummary) -> dict[str, di
 
 
 def spread_of(cells: list[dict[str, Any]]) -> EngineSpread:
-    """The spread of some measured cells; each has `entries` as `measured_difference` returns them."""
+    """The spread of some measured cells.
+
+    Args:
+        cells: each has `entries` as `measured_difference` returns them, and `arm_weight_n`, the weight of its arm.
+    """
     squares, counts, relative = np.zeros(len(NAMES)), np.zeros(len(NAMES)), []
+    typical_n = float(np.median([cell["arm_weight_n"] for cell in cells])) if cells else 1.0
     for cell in cells:
+        scales = (typical_n / cell["arm_weight_n"]) ** (2 * FORCE_POWER)
         for name, entry in cell["entries"].items():
             if name not in NAMES:
                 continue
             place = NAMES.index(name)
             square = max(entry["difference"] ** 2 - entry["variance"], 0.0)
-            squares[place] += square
+            squares[place] += square * scales[place]
             counts[place] += 1
             if entry["between"] > 1e-9:
                 relative.append(np.sqrt(square) / entry["between"])
-    return EngineSpread(squares, counts, max(float(np.median(relative)) if relative else 1.0, 0.1))
+    return EngineSpread(squares, counts, max(float(np.median(relative)) if relative else 1.0, 0.1), typical_n)
 
 
 @lru_cache(maxsize=1)

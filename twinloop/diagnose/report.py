@@ -146,7 +146,7 @@ class GapReport:
     """The result of a diagnosis.
 
     Attributes:
-        findings: one for each of the eight gaps: costly ones first, by cost, then the others by probability.
+        findings: one for each of the eight gaps: costly ones first, by cost, then the others by how far they are open.
         nothing: probability that no gap costs success.
         lost: points between the twin's success and the robot's.
         predicted: success in the twin with the open gaps simulated; None if that was not simulated.
@@ -219,11 +219,16 @@ class GapReport:
 
 
 def by_cost(findings: Iterable[GapFinding]) -> tuple[GapFinding, ...]:
-    """Costly findings first, the most expensive at the top; then the others, the most probable at the top."""
+    """Costly findings first, the most expensive at the top; then the others, by how far they are open.
+
+    That is the expected magnitude, up to the end of the sensible ranges. A tracker with a little more noise than in the
+    twin is surely different, but a mass that is probably ten times as large comes first.
+    """
 
     def place(finding: GapFinding) -> tuple[bool, float, float, int]:
         cost = finding.points if finding.costly else 0.0
-        return not finding.costly, -cost, -max(finding.probability, finding.differs), GAPS.index(finding.gap)
+        opened = max(finding.probability, finding.differs) * min(finding.magnitude, 1.0)
+        return not finding.costly, -cost, -opened, GAPS.index(finding.gap)
 
     return tuple(sorted(findings, key=place))
 

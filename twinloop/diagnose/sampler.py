@@ -1,9 +1,9 @@
 """Sampler: draws explanations (`explanations.py` has the model) from their posterior.
 
-Each gap is open with the same prior probability; several rows of an open gap may be wrong. Samples are drawn by Gibbs
-sampling over causes, with moves that replace one cause by another, and moves that draw two causes together: delays of
-actions and of observations change the same traits, so that only their sum is known, and single draws would stay at one
-of the two.
+Each gap is open with the same prior probability; several rows of an open gap may be wrong, and one is the most probable
+number. Samples are drawn by Gibbs sampling over causes, with moves that replace one cause by another, and moves that
+draw two causes together: delays of actions and of observations change the same traits, so that only their sum is known,
+and single draws would stay at one of the two.
 """
 
 import numpy as np
@@ -13,14 +13,18 @@ from twinloop.diagnose.explanations import Explanations, Observed, stress_of
 from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, OUTCOMES
 from twinloop.randomize.parameter import GAPS
 
-OPEN = 0.2
-"""Prior probability that a gap is open."""
-ROWS_WRONG = 2.0
-"""Expected number of causes that hold if a gap is open."""
+OPEN = 0.3
+"""Prior probability that a gap is open. Every robot differs from its twin somewhere."""
+ANOTHER = 0.5
+"""Prior probability that a further cause of an open gap holds."""
 UNMODELLED = 0.3
 """Prior probability that something unmodelled is present."""
-AFFECTED = (0.0, 0.1, 0.3)
-"""Shares of the entries that something unmodelled may change."""
+AFFECTED = (0.0, 0.03, 0.1)
+"""Shares of the entries that something unmodelled may change. It must not explain a trait more easily than a row does
+that is made for it, so the shares are small."""
+OUTLIER = 3.0
+"""Such an entry differs by about this multiple of its usual standard deviation on this robot, or by what usual causes
+change. An entry that differs by far more is better explained by a cause."""
 LOSSES = (0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
 """Shares of success that something unmodelled may cost."""
 EFFECTS = np.array([(share, loss) for share in AFFECTED for loss in LOSSES if share or loss])
@@ -33,6 +37,8 @@ ENGINE_SCALES = 2.0 ** np.arange(-2.0, 2.5, 0.5)
 """Scales of the standard deviation between engines that are considered."""
 ENGINE_SCALE_DEVIATION = 0.6
 """Standard deviation of the logarithm of the scale, before the log is seen."""
+FEW, EXTREME = 0.1, 10.0
+"""Share of the entries that may be extreme whatever the scale is, and the standard deviations that they reach."""
 CHAINS, WARM_UP, SWEEPS = 10, 50, 70
 PAIRS = 6  # pairs of causes that are drawn together in each sweep
 SCANNED = 15  # sweeps over all causes, after which improbable causes are drawn less often
@@ -71,20 +77,22 @@ class _Sampler:
         logs = np.log(ENGINE_SCALES) / ENGINE_SCALE_DEVIATION
         self.scale_prior = -0.5 * np.square(logs)
         changes, unknown = emulator.changes[:, :, known], emulator.unknown[:, :, known]
-        self.wide = np.square(4 * emulator.typical[known]) + 9 * self.variance
+        self.usual = np.square(4 * emulator.typical[known])
         self.logarithmic = LOGARITHMIC[known]
         self.changes = addends(changes, self.logarithmic)
         self.added = (
-            np.square(emulator.bend * changes) + emulator.error[:, :, known] + np.where(unknown, self.wide, 0.0)
+            np.square(emulator.bend * changes)
+            + emulator.error[:, :, known]
+            + np.where(unknown, self._outlier(self.variance), 0.0)
         )
         self.success, self.stresses = emulator.success, stress_of(emulator)
         self.gap_of = np.array([GAPS.index(gap) for gap in emulator.gaps])
-        self.rows = np.maximum(np.bincount(self.gap_of, minlength=len(GAPS)), 1)
         self.hidden = self._hidden(changes, OUTCOMES[known])
         self.outcome_at = self._outcomes()
         effect = np.abs(changes).max(axis=1) / np.sqrt(self.variance)
         # Causes without any effect on this policy would only repeat the prior.
         self.seen = np.flatnonzero((effect > 1).any(axis=1) | (emulator.success.min(axis=1) < COSTLY_SHARE))
+        self.odds = self._count_odds()
         self.pairs, self.pair_chances = self._similar_pairs(changes)
         count = len(emulator.causes)
         self.index = np.zeros((CHAINS, count), int)
@@ -126,13 +134,22 @@ class _Sampler:
         chances = weights[first, second]
         return np.column_stack([self.seen[first], self.seen[second]]), chances / max(chances.sum(), 1e-300)
 
+    def _count_odds(self) -> np.ndarray:
+        """(gaps, 1 + C) log-odds that one more cause of a gap holds at one size of the grid, if 0 to C others hold.
+
+        An open gap has k causes with a probability in proportion to `ANOTHER`**k, and all sets of k causes are equally
+        probable. Causes that change nothing of this policy have no part of the prior: they would only make the visible
+        ones less probable.
+        """
+        visible = np.maximum(np.bincount(self.gap_of[self.seen], minlength=len(GAPS)), 1)[:, None]
+        held = np.arange(len(self.gap_of) + 1)
+        first = OPEN / (1 - OPEN) * (1 - ANOTHER) / visible
+        further = ANOTHER * (held + 1) / np.maximum(visible - held, 1)
+        return np.log(np.where(held == 0, first, further) / (self.changes.shape[1] - 1))
+
     def _odds(self, others: np.ndarray, gap: np.ndarray | int) -> np.ndarray:
         """Log-odds that a cause holds at one size of the grid, given how many other causes of its gap hold."""
-        rows = self.rows[gap]
-        chance = np.minimum(ROWS_WRONG / np.maximum(rows, 2 * ROWS_WRONG), 0.5)
-        alone = OPEN * chance * (1 - chance) ** (rows - 1) / (1 - OPEN + OPEN * (1 - chance) ** rows)
-        odds = np.where(others > 0, chance / (1 - chance), alone)
-        return np.log(odds / (self.changes.shape[1] - 1))
+        return self.odds[gap, others]
 
     def _outcomes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Shares of the twin's success, and log-likelihoods of the robot's successes: without and with more loss."""
@@ -199,9 +216,13 @@ class _Sampler:
         plain = self._student(residual, variance)
         if not np.any(affected):
             return plain.sum(axis=-1)
-        ratio = np.exp(np.minimum(self._student(residual, variance + self.wide) - plain, 600.0))
+        ratio = np.exp(np.minimum(self._student(residual, variance + self._outlier(variance)) - plain, 600.0))
         share = np.asarray(affected)[..., None]
         return (plain + np.log1p(share * (ratio - 1))).sum(axis=-1)
+
+    def _outlier(self, variance: np.ndarray) -> np.ndarray:
+        """(..., entries) variance that something unmodelled adds to an entry."""
+        return self.usual + OUTLIER**2 * variance
 
     def _student(self, squares: np.ndarray, variance: np.ndarray) -> np.ndarray:
         return -0.5 * np.log(variance) - (self.freedom + 1) / 2 * np.log1p(squares / (self.freedom * variance))
@@ -316,9 +337,14 @@ class _Sampler:
         self.share[chain], self.stress[chain] = share * self.success[new, place], stress + self.stresses[new, place]
 
     def _draw_scale(self) -> None:
-        """Draw the scale of the spread between engines, given the entries that the causes leave unexplained."""
-        log = self._fit(self.total[:, None], self.noises + self.spare[:, None], self.affected[:, None])
-        log = log + self.scale_prior
+        """Draw the scale of the spread between engines, given the entries that the causes leave unexplained.
+
+        A few entries may be extreme and do not count. Otherwise one strange trait would make all others uncertain.
+        """
+        residual = np.square(self.difference - sum_of(self.total, self.logarithmic))[:, None]
+        usual = self._student(residual, self.noises + self.spare[:, None])
+        extreme = -0.5 * np.log(np.square(EXTREME) * self.variance)
+        log = np.logaddexp(np.log1p(-FEW) + usual, np.log(FEW) + extreme).sum(axis=-1) + self.scale_prior
         self.scale = np.argmax(log + self.rng.gumbel(size=log.shape), axis=1)
         self.noise = self.noises[self.scale]
 
@@ -341,6 +367,6 @@ class _Sampler:
     def _log_prior(self) -> np.ndarray:
         """(chains,) log-prior of the causes that hold, and of the scale of the spread between engines."""
         counts = np.stack([(self.index[:, self.gap_of == gap] > 0).sum(axis=1) for gap in range(len(GAPS))], axis=1)
-        first, further = (self._odds(np.full(len(GAPS), others), np.arange(len(GAPS))) for others in (0, 1))
-        causes = (np.minimum(counts, 1) * first + np.maximum(counts - 1, 0) * further).sum(axis=1)
+        priors = np.pad(np.cumsum(self.odds, axis=1), ((0, 0), (1, 0)))
+        causes = priors[np.arange(len(GAPS)), counts].sum(axis=1)
         return causes + self.scale_prior[self.scale]

@@ -67,7 +67,8 @@ def diagnose(
     size = {"levels": cells, "episodes": episodes, "seed": seed}
     key = bank_key(policy=candidate.digest, config=config, cameras=job.cameras, acting=asdict(acting), **size)
     bank = make_bank(config, simulate, folder=cache / f"bank-{key}", on_progress=on_progress, **size)
-    diagnosis = diagnose_traits(measure_traits(case.traces, job.longest_s), emulator_of(bank), seed=seed)
+    traits = measure_traits(case.traces, job.longest_s)
+    diagnosis = diagnose_traits(traits, emulator_of(bank), seed=seed, arm_weight_n=case.arm_weight_n)
     if settings.check_episodes:
         check = replace(job, episodes=settings.check_episodes, paired=False)
         diagnosis = simulate_explanation(diagnosis, lambda chunks: case.simulate(check, chunks), seed=seed)

@@ -37,6 +37,7 @@ class Arm:
         self._qpos, self._dofs, self._site = twin.arm_qpos, twin.arm_dofs, twin.tool_site
         self.joints = len(twin.arm_joints)
         self._links = _links(twin.model, self._dofs)
+        self.weight_n = float(GRAVITY_M_S2 * twin.model.body_mass[self._links].sum())
         self._moves = np.array([[_is_above(twin.model, dof, link) for link in self._links] for dof in self._dofs])
         gripper = twin.robot.gripper
         self.closed, self.stroke = gripper.closed, gripper.open - gripper.closed
