@@ -13,6 +13,7 @@ from twinloop.diagnose.causes import Cause
 from twinloop.diagnose.costs import COLUMNS, costs_of
 from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits, is_unmodelled, simulate_explanation
 from twinloop.diagnose.emulator import Emulator, emulator_of
+from twinloop.diagnose.engine_spread import spread_of
 from twinloop.diagnose.explanations import Explanations, Observed
 from twinloop.diagnose.findings import PosteriorSamples, finding_of
 from twinloop.diagnose.hypothesis_set import Chunk
@@ -194,7 +195,7 @@ def test_a_large_difference_in_one_trait_is_never_hidden(emulator: Emulator):
 def test_one_clear_trait_is_enough_although_other_traits_are_strange(emulator: Emulator):
     """A heavy object, on a robot on which two traits differ by far more, for which no row is the cause.
 
-    The object gap has a dozen causes that change nothing, as in a real bank.
+    Only the trait `weight` shows the mass, and the object gap has a dozen causes that change nothing, as in a real bank.
     """
     spread, silent = small_spread(relative=1.0), [Cause("object_inertia_scale", "high", (1.0, 1.0))] * 12
     arrays = ("sizes", "changes", "unknown", "error", "success")
@@ -202,10 +203,13 @@ def test_one_clear_trait_is_enough_although_other_traits_are_strange(emulator: E
     parts = {name: [getattr(emulator, name)[place : place + 1]] * len(silent) for name in arrays}
     parts["changes"] = [np.zeros_like(part) for part in parts["changes"]]
     parts["success"] = [np.ones_like(part) for part in parts["success"]]
+    changes = emulator.changes.copy()
+    changes[place, :, NAMES.index("slip")] = 0.0
     crowded = replace(
         emulator,
         causes=(*emulator.causes, *silent),
-        **{name: np.concatenate([getattr(emulator, name), *parts[name]]) for name in arrays},
+        **{name: np.concatenate([getattr(emulator, name), *parts[name]]) for name in arrays}
+        | {"changes": np.concatenate([changes, *parts["changes"]])},
     )
     traits = made_up({}, 32, seed=18)
     traits[:, TRAIT["weight"]] += 8 * np.sqrt(spread.variance(emulator.reference.between)[NAMES.index("weight")])
