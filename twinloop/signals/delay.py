@@ -119,17 +119,17 @@ def fit_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 
 def _line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float, float]:
     """The results of `fit_line`, and the standard deviation of y."""
+    # This runs thousands of times per recording: the functions of NumPy without their checks of arguments.
     known = np.isfinite(x) & np.isfinite(y)
-    if not known.all():
+    if not np.logical_and.reduce(known):
         x, y = x[known], y[known]
     count = len(x)
     if count < MIN_ROWS:
         return 0.0, 0.0, 0.0, 0.0
-    # This runs thousands of times per recording: the functions of NumPy without their checks of arguments.
     x_mean, y_mean = float(np.add.reduce(x)) / count, float(np.add.reduce(y)) / count
     x, y = x - x_mean, y - y_mean
     # einsum, because the dot product of BLAS starts threads for long signals, which costs more than it gains.
-    xx, yy, xy = (float(np.einsum("i,i->", a, b)) for a, b in ((x, x), (y, y), (x, y)))
+    xx, yy, xy = float(np.einsum("i,i->", x, x)), float(np.einsum("i,i->", y, y)), float(np.einsum("i,i->", x, y))
     if min(xx, yy) < 1e-24 * count:
         return 0.0, 0.0, 0.0, 0.0
     slope = xy / xx

@@ -13,7 +13,7 @@ import numpy as np
 from twinloop.curate.quality.following import moving_delays
 from twinloop.curate.quality.holds import holds_of, largest_step, quantum, response_rows
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
-from twinloop.curate.quality.spans import correlation, held, span, usable
+from twinloop.curate.quality.spans import correlation, held, quantile, span, usable
 
 MOVES = 1e-9
 MOVES_QUANTA = 10
@@ -69,7 +69,7 @@ class EpisodeStatistics:
         return cls(
             attempt=episode.attempt,
             rows=episode.rows,
-            size={name: float(np.quantile(np.abs(values), 0.9)) for name, values in finite.items()},
+            size={name: quantile(np.abs(values), 0.9) for name, values in finite.items()},
             span={name: span(values) for name, values in finite.items()},
             low={name: float(values.min()) for name, values in finite.items()},
             high={name: float(values.max()) for name, values in finite.items()},

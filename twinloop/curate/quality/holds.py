@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.curate.quality.recorded_episode import CommandedChannel
-from twinloop.curate.quality.spans import held, span
+from twinloop.curate.quality.spans import held, quantile, span
 
 MIN_HOLD_ROWS = 5
 
@@ -70,4 +70,4 @@ def quantum(values: np.ndarray) -> float:
     """The step of the encoder: the smallest difference between two readings, 0 for a constant."""
     steps = np.abs(np.diff(values))
     steps = steps[steps > 1e-9 * max(span(values), 1e-12)]
-    return float(np.quantile(steps, 0.02)) if len(steps) else 0.0
+    return quantile(steps, 0.02) if len(steps) else 0.0

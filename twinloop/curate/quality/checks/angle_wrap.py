@@ -9,6 +9,7 @@ from twinloop.curate.quality.dataset_statistics import DatasetStatistics
 from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
+from twinloop.curate.quality.spans import quantile
 
 TURNS = {"rad": (2 * np.pi,), "deg": (360.0,), "°": (360.0,)}
 ANY_TURN = (2 * np.pi, 360.0, 4096.0)  # the last: ticks of a common encoder
@@ -51,7 +52,7 @@ def _wraps(values: np.ndarray, turn: float) -> np.ndarray:
     to_end = np.minimum(values[wraps], values[wraps + 1]) < values.min() + SLOW * turn
     wraps = wraps[from_end & to_end]
     rest = np.delete(sizes, wraps)
-    ordinary = float(np.quantile(rest, 0.99)) if len(rest) else 0.0
+    ordinary = quantile(rest, 0.99) if len(rest) else 0.0
     near = [np.delete(sizes[max(0, at - 3) : at + 4], min(at, 3)) for at in wraps]
     around = np.array([part[part < SLOW * turn].max(initial=0.0) for part in near])
     # A real jump would hit a whole turn only by chance, to within the speed of the joint.

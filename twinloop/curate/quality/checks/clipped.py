@@ -21,7 +21,7 @@ from twinloop.curate.quality.recorded_episode import (
     RecordedChannel,
     RecordedEpisode,
 )
-from twinloop.curate.quality.spans import runs, span, usual_step
+from twinloop.curate.quality.spans import quantile, runs, span, usual_step
 
 MIN_RUN_ROWS = 3
 MIN_OTHERS = 3
@@ -123,7 +123,7 @@ def _is_commanded_beyond(
     error = side * (pair.command.values[rows] - measured)
     # The command of a clipped signal stays on the far side; that of a frozen sensor passes both ways.
     passed = float((error[flat] < -far).mean())
-    return float(np.quantile(error[flat], 0.9)) > far and passed < 0.1
+    return quantile(error[flat], 0.9) > far and passed < 0.1
 
 
 def _usual_error(pair: CommandedChannel) -> float:
@@ -131,7 +131,7 @@ def _usual_error(pair: CommandedChannel) -> float:
     measured = pair.measured.values
     inner = (measured > measured.min()) & (measured < measured.max())
     error = np.abs(pair.command.values - measured)[inner]
-    return float(np.quantile(error, 0.75)) if len(error) else 0.0
+    return quantile(error, 0.75) if len(error) else 0.0
 
 
 def _edge(values: np.ndarray, stretch: np.ndarray) -> float:

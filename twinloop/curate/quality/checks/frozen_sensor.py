@@ -27,7 +27,7 @@ from twinloop.curate.quality.holds import (
 )
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import ACTION, SENT, STATE, CommandedChannel, RecordedEpisode
-from twinloop.curate.quality.spans import held, span
+from twinloop.curate.quality.spans import held, quantile, span
 
 MIN_OTHERS = 4
 QUANTA = 6  # a shorter way is within the rounding of the encoder
@@ -99,7 +99,7 @@ class _Joint:
         """The usual distance between command and reading outside of a hold."""
         difference = np.abs(self.pair.command.values - self.pair.measured.values - self.bias)
         outside = np.delete(difference, slice(hold.start, hold.stop))
-        return float(np.quantile(outside, 0.75)) if len(outside) > MIN_HOLD_ROWS else 0.0
+        return quantile(outside, 0.75) if len(outside) > MIN_HOLD_ROWS else 0.0
 
     def is_frozen(self, hold: Hold) -> bool:
         share = MIN_HAND_SHARE if self.pair.measured.is_hand else MIN_SHARE

@@ -10,7 +10,7 @@ from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.following import follows
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import ACTION, STATE, RecordedChannel, RecordedEpisode
-from twinloop.curate.quality.spans import span
+from twinloop.curate.quality.spans import quantile, span
 from twinloop.curate.quality.units import DEGREES, is_degrees_for_radians
 
 FAR = 12.0  # factor that motion cannot explain
@@ -36,7 +36,7 @@ def _declared(
     episode: RecordedEpisode, _statistics: DatasetStatistics, _config: QualityConfig
 ) -> Iterator[QualityFinding]:
     for channel in episode.channels:
-        size = float(np.quantile(np.abs(channel.values), 0.99))
+        size = quantile(np.abs(channel.values), 0.99)
         limit = episode.limit_of(channel)
         reach = max(map(abs, limit)) if limit and np.isfinite(limit).all() else None
         if channel.unit == "rad" and size > LARGEST_RAD and (reach is None or size > 3 * reach):
@@ -131,7 +131,7 @@ def _against_others(
 
 def _factor(episode: RecordedEpisode, channel: RecordedChannel, statistics: DatasetStatistics) -> float:
     usual = statistics.typical("size", channel.name, episode.attempt)
-    size = float(np.quantile(np.abs(channel.values), 0.9))
+    size = quantile(np.abs(channel.values), 0.9)
     return size / usual if usual > MOVES and size > MOVES else float("nan")
 
 

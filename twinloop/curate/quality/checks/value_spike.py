@@ -10,7 +10,7 @@ from twinloop.curate.quality.finding import QualityFinding
 from twinloop.curate.quality.holds import quantum
 from twinloop.curate.quality.limits import QualityConfig
 from twinloop.curate.quality.recorded_episode import ACTION, STATE, RecordedChannel, RecordedEpisode
-from twinloop.curate.quality.spans import span
+from twinloop.curate.quality.spans import quantile, span
 
 WIDTH = 2  # rows; a longer change is a motion
 LEAP_SPANS = 10.0
@@ -29,7 +29,7 @@ def _absurd(
     episode: RecordedEpisode, channel: RecordedChannel, statistics: DatasetStatistics, config: QualityConfig
 ) -> Iterator[QualityFinding]:
     sizes = np.abs(channel.values)
-    usual = np.nanmax([np.quantile(sizes, 0.5), statistics.typical("size", channel.name, episode.attempt), 1.0])
+    usual = np.nanmax([quantile(sizes, 0.5), statistics.typical("size", channel.name, episode.attempt), 1.0])
     bad = np.flatnonzero(sizes > config.absurd_factor * usual)
     if len(bad):
         worst = bad[sizes[bad].argmax()]
@@ -52,7 +52,7 @@ def _spike(channel: RecordedChannel, usual_span: float, config: QualityConfig) -
     around = np.lib.stride_tricks.sliding_window_view(padded, 2 * WIDTH + 1)
     away = np.abs(values - np.median(around, axis=1))
     steps = np.abs(np.diff(values))
-    ordinary = max(float(np.quantile(away, 0.97)), float(np.quantile(steps, 0.9)))
+    ordinary = max(quantile(away, 0.97), quantile(steps, 0.9))
     positions = channel.feature in (ACTION, STATE)
     # Forces and velocities jump on impact, so their limit is much higher.
     share = config.spike_share if positions else LEAP_SPANS
