@@ -103,12 +103,17 @@ def statistics_page(figures: ModuleType) -> str:
     return page
 
 
-def diagnosing_page(diagnoses: ModuleType, loops: ModuleType) -> str:
+def diagnosing_page(diagnoses: ModuleType, reliability: ModuleType, loops: ModuleType) -> str:
     page = _filled(_template("diagnosing"), diagnoses.tables(_results("diagnosis")))
+    page = _filled(page, reliability.tables(_results("diagnosis")))
     page = _filled(page, diagnoses.interval_tables(_results("diagnosis_intervals")))
     measured = (RESULTS / "mobile_diagnosis.json").exists()
     page = _filled(page, diagnoses.mobile_tables(_results("mobile_diagnosis") if measured else {}))
     return _filled(page, loops.tables(_results("loop") if (RESULTS / "loop.json").exists() else None))
+
+
+def reliability_plot(reliability: ModuleType) -> str:
+    return reliability.plot(_results("diagnosis"))
 
 
 def gpu_page() -> str:

@@ -1,7 +1,6 @@
-"""Tables of docs/diagnosing.md: how often a diagnosis names the open gap, and how reliable its probabilities are."""
+"""Tables of docs/diagnosing.md: how often a diagnosis names the open gap, and how its intervals were calibrated."""
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any
 
 GOALS = {
@@ -12,7 +11,6 @@ GOALS = {
     "unmodelled named in empty cells": "none",
     "rows within their 90 % interval": "85–95 %",
 }
-BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 
 
 def tables(results: Mapping[str, Any]) -> dict[str, str]:
@@ -21,7 +19,6 @@ def tables(results: Mapping[str, Any]) -> dict[str, str]:
     return {
         "DIAGNOSIS_TALLY": "\n".join(_tally(results["tally"])),
         "DIAGNOSIS_CELLS": "\n".join(_cells(rows)),
-        "DIAGNOSIS_RELIABILITY": "\n".join(_reliability(rows)),
         "diagnosis.episodes": str(results["episodes"]),
         "diagnosis.cells": str(len(rows)),
         "diagnosis.planned": str(results["planned"]),
@@ -95,18 +92,3 @@ def _cells(rows: list[dict[str, Any]]) -> Iterator[str]:
         )
         named = "named" if row["unmodelled"]["present"] else "–"
         yield f"| {row['engine']}, {row['where']} | {true} | {100 * row['success']:.0f} % | {first} | {named} |"
-
-
-def _reliability(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Share of truly costly gaps among those with a probability in each bin, with a bar."""
-    pairs = [
-        (row["probability"][gap], gap in row["gaps"] and row["costly"]) for row in rows for gap in row["probability"]
-    ]
-    yield "| probability | pairs of cell and gap | mean probability | open and costly | |"
-    yield "|---|---|---|---|---|"
-    for low, high in pairwise(BINS):
-        inside = [pair for pair in pairs if low <= pair[0] < high or (high == 1.0 and pair[0] == 1.0)]
-        if inside:
-            mean, true = (sum(pair[place] for pair in inside) / len(inside) for place in (0, 1))
-            bar = "█" * round(20 * true)
-            yield f"| {low:g} to {high:g} | {len(inside)} | {mean:.2f} | {true:.2f} | {bar} |"

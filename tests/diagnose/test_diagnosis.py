@@ -195,7 +195,7 @@ def test_a_large_difference_in_one_trait_is_never_hidden(emulator: Emulator):
 def test_one_clear_trait_is_enough_although_other_traits_are_strange(emulator: Emulator):
     """A heavy object, on a robot on which two traits differ by far more, for which no row is the cause.
 
-    Only the trait `weight` shows the mass, and the object gap has a dozen causes that change nothing, as in a real bank.
+    Only the trait `weight` shows the mass, and the object gap has a dozen causes that change nothing.
     """
     spread, silent = small_spread(relative=1.0), [Cause("object_inertia_scale", "high", (1.0, 1.0))] * 12
     arrays = ("sizes", "changes", "unknown", "error", "success")

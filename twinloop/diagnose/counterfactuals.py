@@ -15,7 +15,7 @@ from twinloop.gate.rollouts import acted
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.observe.features import observe
-from twinloop.randomize.distribution import Constant
+from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import Draws, Sampler
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME, TABLE
@@ -54,6 +54,10 @@ class CounterfactualJob:
     paired: bool = False
     longest_s: float | None = None
 
+    @property
+    def config(self) -> RunConfig:
+        return config_from_text(self.config_yaml, name="config.yaml", folder=Path(self.folder))
+
 
 def limited(job: CounterfactualJob) -> CounterfactualJob:
     """The job with a time limit: a multiple of the time that the policy needs in the unchanged twin.
@@ -71,8 +75,7 @@ def simulate_counterfactuals(
     job: CounterfactualJob, chunks: Iterable[Chunk]
 ) -> Iterator[tuple[Chunk, list[CounterfactualCell]]]:
     """Roll out the policy in the twin under every hypothesis and yield the traits of its episodes."""
-    config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
-    runtime = job.load()
+    config, runtime = job.config, job.load()
     for chunk in chunks:
         yield chunk, _simulate(job, config, runtime, chunk)
 
@@ -81,19 +84,16 @@ def _simulate(
     job: CounterfactualJob, config: RunConfig, runtime: PolicyRuntime, chunk: Chunk
 ) -> list[CounterfactualCell]:
     hypotheses, count = chunk.hypotheses, job.episodes
-    usual = usual_of(config)
-    # The twin is built for the largest value of each row, because delay lines must be long enough for it.
-    names = dict.fromkeys(name for hypothesis in hypotheses for name in hypothesis.ranges)
-    widest = {name: Constant(largest_value(name, hypotheses)) for name in names}
+    usual, widest = usual_of(config), widest_rows(hypotheses)
     config = replace(config, randomization=usual | widest, rollout=replace(config.rollout, seed=job.seed))
     twin = twin_of(config)
     if job.longest_s is not None and job.longest_s < twin.task.longest_s:
         twin = replace(twin, task=replace(twin.task, longest_s=job.longest_s))
     # Rows that the model or the drives have parts for are set in every episode, as in a run that varies them.
-    nominal = {name: Constant(BY_NAME[name].nominal) for name in names if _shared(BY_NAME[name])} | usual
+    nominal = {name: Constant(BY_NAME[name].nominal) for name in widest if _shared(BY_NAME[name])} | usual
     samplers = [config.sampler(nominal | dict(hypothesis.ranges), seed=job.seed) for hypothesis in hypotheses]
     blocks = [
-        _scenes(sampler, hypothesis, number, count, paired=job.paired)
+        replace(scenes_of(sampler, hypothesis, number, job), attempts=np.arange(number * count, (number + 1) * count))
         for number, sampler, hypothesis in zip(chunk.numbers, samplers, hypotheses, strict=True)
     ]
     arm, traits = Arm(twin), dict[int, np.ndarray]()
@@ -111,21 +111,27 @@ def _shared(row: Parameter) -> bool:
     return is_built_in(row) or row.on_command is not None
 
 
-def largest_value(name: str, hypotheses: Sequence[Hypothesis]) -> float:
-    """The largest value of a row in some hypotheses."""
+def widest_rows(hypotheses: Sequence[Hypothesis]) -> dict[str, Distribution]:
+    """The largest value of each row of some hypotheses.
+
+    A twin of all of them is built for these values, because delay lines must be long enough.
+    """
+    names = dict.fromkeys(name for hypothesis in hypotheses for name in hypothesis.ranges)
+    return {name: Constant(_largest_value(name, hypotheses)) for name in names}
+
+
+def _largest_value(name: str, hypotheses: Sequence[Hypothesis]) -> float:
     ends = [hypothesis.ranges[name].support()[1] for hypothesis in hypotheses if name in hypothesis.ranges]
     ends += [value for item in hypotheses for column, value in item.elements.items() if column.startswith(f"{name}.")]
     return max(ends)
 
 
-def _scenes(sampler: Sampler, hypothesis: Hypothesis, number: int, count: int, *, paired: bool) -> Draws:
+def scenes_of(sampler: Sampler, hypothesis: Hypothesis, number: int, job: CounterfactualJob) -> Draws:
     """The draws of one cell. Paired cells have the same scenes, so that a cause without effect changes no trait."""
-    first = 0 if paired and hypothesis.sizes else number * count
-    draws = sampler.draw(first, first + count)
-    values = dict(draws.values)
-    for column, value in hypothesis.elements.items():
-        values[column] = np.full(count, value)
-    return replace(draws, attempts=np.arange(number * count, (number + 1) * count), values=values)
+    first = 0 if job.paired and hypothesis.sizes else number * job.episodes
+    draws = sampler.draw(first, first + job.episodes)
+    fixed = {column: np.full(job.episodes, value) for column, value in hypothesis.elements.items()}
+    return replace(draws, values={**draws.values, **fixed})
 
 
 def traces_of(

@@ -4,15 +4,13 @@ All cells of a chunk are slots of one batch. Episode i of every cell has the com
 i of the unchanged twin, so that a cause without effect changes no trait.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
 from twinloop.diagnose.bank import CounterfactualCell
-from twinloop.diagnose.counterfactuals import CounterfactualJob, largest_value
-from twinloop.diagnose.hypothesis import Hypothesis
+from twinloop.diagnose.counterfactuals import CounterfactualJob, scenes_of, widest_rows
 from twinloop.diagnose.hypothesis_set import Chunk, usual_of
 from twinloop.diagnose.traits import MobileModel, MobileTrace, measure_traits, mobile_model, mobile_trace
 from twinloop.environments.make import mobile_embodiment
@@ -22,7 +20,6 @@ from twinloop.learn.runtime import PolicyRuntime
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import Draws
 from twinloop.randomize.table import BY_NAME
-from twinloop.run.config import config_from_text
 from twinloop.run.mobile import MobileConfig
 
 
@@ -30,9 +27,8 @@ def simulate_mobile(
     job: CounterfactualJob, chunks: Iterable[Chunk]
 ) -> Iterator[tuple[Chunk, list[CounterfactualCell]]]:
     """Roll out the policy in the twin under every hypothesis and yield the traits of its episodes."""
-    config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
+    config, runtime = job.config, job.load()
     assert isinstance(config, MobileConfig)
-    runtime = job.load()
     for chunk in chunks:
         yield chunk, _simulate(job, config, runtime, chunk)
 
@@ -53,27 +49,13 @@ def _simulate(
 
 def changed_cells(job: CounterfactualJob, config: MobileConfig, chunk: Chunk) -> tuple[MobileConfig, Draws]:
     """The config of a twin that can simulate all hypotheses of a chunk, and the draws of their episodes in a row."""
-    usual = usual_of(config)
-    names = dict.fromkeys(name for hypothesis in chunk.hypotheses for name in hypothesis.ranges)
-    # The twin is built for the largest value of each row, because delay lines must be long enough for it.
-    widest = {name: Constant(largest_value(name, chunk.hypotheses)) for name in names}
-    nominal: dict[str, Distribution] = {name: Constant(BY_NAME[name].nominal) for name in names} | usual
+    usual, widest = usual_of(config), widest_rows(chunk.hypotheses)
+    nominal: dict[str, Distribution] = {name: Constant(BY_NAME[name].nominal) for name in widest} | usual
     draws = [
-        _draws(config, nominal, hypothesis, number, job)
+        scenes_of(config.sampler({**nominal, **hypothesis.ranges}, seed=job.seed), hypothesis, number, job)
         for number, hypothesis in zip(chunk.numbers, chunk.hypotheses, strict=True)
     ]
     return replace(config, randomization=usual | widest), _together(draws)
-
-
-def _draws(
-    config: MobileConfig, nominal: Mapping[str, Distribution], hypothesis: Hypothesis, number: int,
-    job: CounterfactualJob,
-) -> Draws:  # fmt: skip
-    first = 0 if job.paired and hypothesis.sizes else number * job.episodes
-    sampler = config.sampler({**nominal, **hypothesis.ranges}, seed=job.seed)
-    draws = sampler.draw(first, first + job.episodes)
-    fixed = {column: np.full(job.episodes, value) for column, value in hypothesis.elements.items()}
-    return replace(draws, values={**draws.values, **fixed})
 
 
 def _together(parts: Sequence[Draws]) -> Draws:

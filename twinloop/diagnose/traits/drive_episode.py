@@ -1,17 +1,15 @@
 """DriveTrace: one episode of a robot on wheels or its twin, with quantities that several traits use."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from twinloop.diagnose.traits.mobile_episode import MobileEpisode
 from twinloop.randomize.parameter import Morphology
-from twinloop.signals.delay import DelayEstimate, estimate_delay
 from twinloop.twin.wheels.wheel_twin import WheelTwin
 
 MAX_DELAY = 8  # largest delay of the measured speed behind the commanded one, in control periods
-NAN = float("nan")
 
 
 class WheelsModel:
@@ -24,30 +22,11 @@ class WheelsModel:
 
 
 @dataclass(frozen=True)
-class DriveTrace:
-    """One episode of a robot on wheels.
+class DriveTrace(MobileEpisode):
+    """One episode of a robot on wheels."""
 
-    Attributes:
-        frames: features of the episode; `command` is what was sent to the base, where it differs from `action`.
-    """
-
-    frames: Mapping[str, np.ndarray]
-    success: bool
     robot: WheelsModel
     morphology: Morphology = "wheels"
-
-    @property
-    def rows(self) -> int:
-        return len(self.frames["action"])
-
-    @property
-    def period_s(self) -> float:
-        return self.robot.period_s
-
-    def first(self, seconds: float) -> "DriveTrace":
-        """The beginning of the episode."""
-        last = max(1, round(seconds / self.period_s))
-        return replace(self, frames={name: values[:last] for name, values in self.frames.items()})
 
     def _values(self, feature: str) -> np.ndarray:
         return np.asarray(self.frames[feature], float)
@@ -55,7 +34,7 @@ class DriveTrace:
     @cached_property
     def asked(self) -> np.ndarray:
         """(n, 2) commanded speed and turn rate."""
-        return np.asarray(self.frames.get("command", self.frames["action"]), float)
+        return self.sent
 
     @cached_property
     def speed(self) -> np.ndarray:
@@ -91,11 +70,9 @@ class DriveTrace:
         yaw = np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
         return np.column_stack([np.asarray(poses[:, :2], float), yaw])
 
-    @cached_property
-    def delay(self) -> DelayEstimate | None:
-        """How the measured speeds are behind the commanded ones."""
-        most = min(MAX_DELAY, self.rows // 3)
-        if most < 2:
-            return None
-        pairs = [(self.asked[:, part], self.speed[:, part]) for part in (0, 1)]
-        return estimate_delay(pairs, shifts=range(most + 1), fit_gain=True)
+    @property
+    def _longest_delay(self) -> int:
+        return MAX_DELAY
+
+    def _pairs(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(self.asked[:, part], self.speed[:, part]) for part in (0, 1)]

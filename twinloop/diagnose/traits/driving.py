@@ -13,19 +13,6 @@ NOISE = 0.6745 * np.sqrt(20)
 NAN = float("nan")
 
 
-def delay_ms(episode: DriveTrace) -> float:
-    return NAN if episode.delay is None else 1000 * episode.period_s * episode.delay.rows
-
-
-def gain(episode: DriveTrace) -> float:
-    """Measured speed per commanded speed."""
-    return NAN if episode.delay is None else episode.delay.gain
-
-
-def error_mm_s(episode: DriveTrace) -> float:
-    return NAN if episode.delay is None else 1000 * episode.delay.rms
-
-
 def repeated_share(episode: DriveTrace) -> float:
     """Share of frames whose scan repeats the one before, while the base moves."""
     moves = np.abs(episode.asked[1:]).max(axis=1) > 0.05

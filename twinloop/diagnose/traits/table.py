@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from twinloop.diagnose.traits import driving, grip, look, motion, scene, tracker, walking
+from twinloop.diagnose.traits import driving, grip, look, mobile_episode, motion, scene, tracker, walking
 from twinloop.diagnose.traits.episode import EpisodeTrace
 from twinloop.diagnose.traits.mobile import MobileTrace
 from twinloop.randomize.parameter import ALL_ROBOTS, Gap, Morphology
@@ -133,16 +133,16 @@ TRAITS: tuple[Trait, ...] = (
           outcome=True, robots=("arm", "wheels")),
     Trait("success", "1", "success rate", None, scene.succeeded, outcome=True, robots=ALL_ROBOTS),
     Trait("grasped", "1", "share of episodes in which the object was lifted", None, scene.grasped, outcome=True),
-    Trait("joint_delay", "ms", "delay of the joints behind their targets", "latency", walking.joint_delay_ms,
+    Trait("joint_delay", "ms", "delay of the joints behind their targets", "latency", mobile_episode.delay_ms,
           resolution=0.5, robots=LEGS),
     Trait("repeated_frames", "1", "share of frames that repeat the turn rate of the one before", "latency",
           walking.repeated_share, robots=LEGS),
     Trait("reaction", "ms", "delay of the turn rate behind the commanded one", "latency", walking.reaction_ms,
           resolution=2.0, robots=LEGS),
-    Trait("joint_gain", "1×", "motion of the joints per motion of their targets", "actuation", walking.joint_gain,
+    Trait("joint_gain", "1×", "motion of the joints per motion of their targets", "actuation", mobile_episode.gain,
           resolution=2e-3, robots=LEGS),
     Trait("joint_error", "mrad", "tracking error of the joints that delay and gain do not explain", "actuation",
-          walking.joint_error_mrad, log=True, resolution=0.3, robots=LEGS),
+          mobile_episode.error_thousandths, log=True, resolution=0.3, robots=LEGS),
     Trait("joint_offset", "mrad", "mean offset of the joints from their targets", "actuation",
           walking.joint_offset_mrad, log=True, resolution=0.3, robots=LEGS),
     Trait("joint_lapse", "1×", "worst moments of tracking, as a multiple of the usual error", "actuation",
@@ -183,14 +183,14 @@ TRAITS: tuple[Trait, ...] = (
           resolution=5e-3, robots=LEGS),
     Trait("jolt", "m/s", "largest sudden change of the base's velocity", "environment", walking.jolt_m_s, log=True,
           resolution=0.01, robots=LEGS),
-    Trait("base_delay", "ms", "delay of the measured speed behind the commanded one", "latency", driving.delay_ms,
-          resolution=2.0, robots=WHEELS),
+    Trait("base_delay", "ms", "delay of the measured speed behind the commanded one", "latency",
+          mobile_episode.delay_ms, resolution=2.0, robots=WHEELS),
     Trait("repeated_scans", "1", "share of scans that repeat the one before while the base moves", "latency",
           driving.repeated_share, robots=WHEELS),
-    Trait("base_gain", "1×", "measured speed per commanded speed", "actuation", driving.gain, resolution=2e-3,
+    Trait("base_gain", "1×", "measured speed per commanded speed", "actuation", mobile_episode.gain, resolution=2e-3,
           robots=WHEELS),
     Trait("base_error", "mm/s", "error of the speed that delay and gain do not explain", "actuation",
-          driving.error_mm_s, log=True, resolution=1.0, robots=WHEELS),
+          mobile_episode.error_thousandths, log=True, resolution=1.0, robots=WHEELS),
     Trait("way_ratio", "1×", "way by odometry per way by the reference pose", "actuation", driving.way_ratio,
           resolution=5e-4, robots=WHEELS),
     Trait("roll_ratio", "1×", "way by the angles of the wheels per way by odometry", "contact", driving.roll_ratio,

@@ -1,13 +1,12 @@
 """WalkTrace: one episode of a legged robot or its twin, with quantities that several traits use."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from twinloop.diagnose.traits.mobile_episode import MobileEpisode
 from twinloop.randomize.parameter import Morphology
-from twinloop.signals.delay import DelayEstimate, estimate_delay
 from twinloop.twin.kinematic_chain import KinematicChain
 from twinloop.twin.legs.walk_twin import WalkTwin
 
@@ -15,7 +14,6 @@ STANDS = (0.1, 0.48)
 """Share of the step period in which a foot is surely on the ground: it lands at 0 and leaves at 0.55."""
 MAX_JOINT_DELAY = 12  # largest delay of joints behind their targets, in control periods
 BEGUN_FRAMES = 15  # an episode begins with a drop of some millimetres
-NAN = float("nan")
 
 
 class LegsModel:
@@ -47,35 +45,16 @@ def _leg(twin: WalkTwin, site: int) -> tuple[list[int], KinematicChain]:
 
 
 @dataclass(frozen=True)
-class WalkTrace:
-    """One episode of a legged robot. Frames without a reference pose of the base have unknown traits of its motion.
+class WalkTrace(MobileEpisode):
+    """One episode of a legged robot. Frames without a reference pose of the base have unknown traits of its motion."""
 
-    Attributes:
-        frames: features of the episode; `command` is what was sent to the joints, where it differs from `action`.
-    """
-
-    frames: Mapping[str, np.ndarray]
-    success: bool
     robot: LegsModel
     morphology: Morphology = "legs"
-
-    @property
-    def rows(self) -> int:
-        return len(self.frames["action"])
-
-    @property
-    def period_s(self) -> float:
-        return self.robot.period_s
-
-    def first(self, seconds: float) -> "WalkTrace":
-        """The beginning of the episode."""
-        last = max(1, round(seconds / self.period_s))
-        return replace(self, frames={name: values[:last] for name, values in self.frames.items()})
 
     @cached_property
     def target(self) -> np.ndarray:
         """(n, joints) joint targets that were sent."""
-        return np.asarray(self.frames.get("command", self.frames["action"]), float)[:, : self.robot.joints]
+        return self.sent[:, : self.robot.joints]
 
     @cached_property
     def position(self) -> np.ndarray:
@@ -150,18 +129,17 @@ class WalkTrace:
         cos, sin = np.cos(heading), np.sin(heading)
         return np.column_stack([cos * world[:, 0] + sin * world[:, 1], cos * world[:, 1] - sin * world[:, 0]])
 
-    @cached_property
-    def joint_delay(self) -> DelayEstimate | None:
-        """How the joints are behind their targets."""
-        most = min(MAX_JOINT_DELAY, self.rows // 3)
-        if most < 2:
-            return None
-        return estimate_delay([(self.target, self.position)], shifts=range(most + 1), fit_gain=True)
+    @property
+    def _longest_delay(self) -> int:
+        return MAX_JOINT_DELAY
+
+    def _pairs(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(self.target, self.position)]
 
     @cached_property
     def joint_error(self) -> np.ndarray | None:
         """(m, joints) distance of the joints from their targets, which are delayed by whole periods."""
-        if self.joint_delay is None:
+        if self.delay is None:
             return None
-        behind = max(round(self.joint_delay.rows), 0)
+        behind = max(round(self.delay.rows), 0)
         return self.position[behind:] - self.target[: self.rows - behind]

@@ -15,18 +15,6 @@ NOISE = 0.6745 * np.sqrt(20)
 NAN = float("nan")
 
 
-def joint_delay_ms(episode: WalkTrace) -> float:
-    return NAN if episode.joint_delay is None else 1000 * episode.period_s * episode.joint_delay.rows
-
-
-def joint_gain(episode: WalkTrace) -> float:
-    return NAN if episode.joint_delay is None else episode.joint_delay.gain
-
-
-def joint_error_mrad(episode: WalkTrace) -> float:
-    return NAN if episode.joint_delay is None else 1000 * episode.joint_delay.rms
-
-
 def joint_offset_mrad(episode: WalkTrace) -> float:
     """Mean distance of each joint from its delayed target (absolute value), averaged over joints."""
     error = episode.joint_error
