@@ -198,6 +198,20 @@ def test_fingers_without_collision_shapes_touch_with_what_is_seen(folder: Path):
     assert all(model.geom_contype[model.geom_bodyid == finger].any() for finger in fingers)
 
 
+def test_a_hand_beside_a_single_jaw_touches_with_what_is_seen(folder: Path):
+    spec = with_jaws(most_rad=0.8)
+    spec.delete(spec.equalities[0])
+    spec.delete(spec.body("left_jaw"))
+    spec.body("hand").add_geom(
+        type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.01, 0.004, JAW_M / 2], pos=[0, 0.004, 0.06 + JAW_M / 2], mass=0
+    )
+    for body in ("hand", "right_jaw"):
+        for geom in spec.body(body).geoms:
+            geom.contype = geom.conaffinity = 0
+    _, gripper = proposal_of(written(folder, spec))
+    assert set(gripper["fingers"]) == {"right_jaw", "hand"}
+
+
 def test_joints_that_move_no_finger_do_not_drive_the_gripper(folder: Path):
     """A frame at the hand may have a joint of its own."""
     frame = """<link name="frame"/><joint name="a_frame" type="revolute"><parent link="wrist_3"/><child link="frame"/>

@@ -121,6 +121,7 @@ def test_a_slow_robot_has_more_time():
     slow = task.for_robot(replace(panda, velocity_limits_rad_s=(2.0, 0.5, *panda.velocity_limits_rad_s[2:])))
     assert slow.longest_s == pytest.approx(3 * task.longest_s)
     assert [phase.longest_s for phase in slow.program] == pytest.approx([3 * phase.longest_s for phase in task.program])
+    assert [phase.stalls_s for phase in slow.program] == pytest.approx([3 * phase.stalls_s for phase in task.program])
     assert task.for_robot(panda) is task
     base = robots()["mobile_panda"]  # its base drives, and does not turn a joint
     assert tasks()["fetch"].for_robot(base) is tasks()["fetch"]

@@ -146,7 +146,10 @@ class Task:
         if slowest_rad_s >= BRISK_RAD_S:
             return task
         longer = min(BRISK_RAD_S / slowest_rad_s, MOST_LONGER)
-        program = tuple(replace(phase, longest_s=longer * phase.longest_s) for phase in task.program)
+        program = tuple(
+            replace(phase, longest_s=longer * phase.longest_s, stalls_s=longer * phase.stalls_s)
+            for phase in task.program
+        )
         return replace(task, program=program, longest_s=longer * task.longest_s, fitted=None)
 
     def choices(self, chance: np.ndarray) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ MIN_SHARE, MIN_TORQUE_NM = 0.25, 2.0
 SPEED_RAD_S, ACCELERATION_RAD_S2 = 1.5, 8.0
 SLOW = 0.25
 """Share of these speeds and accelerations that the torque limits of a file must allow."""
-EQUAL_RATIO, LARGE_RATIO = 5.0, 20.0
+EQUAL_RATIO, LARGE_RATIO = 3.0, 20.0
 """Torque limits are placeholders if one is so many times what the arm needs: equal ones of all joints, and others."""
 
 

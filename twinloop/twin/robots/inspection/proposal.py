@@ -92,7 +92,7 @@ class _Inspection:
         strip_scene(self.spec)
         self.model = self._compile(self.spec.copy())
         self.roles = roles_of(self.model, str(source.path), arm=arm)
-        self.replaced = self._without_gripper(arm) if gripper else ()
+        self.replaced = self._without_gripper() if gripper else ()
         if self.roles.others:
             self.notes.append(f"left out: {', '.join(self.roles.others)} (choose an arm with --arm BODY)")
         held = [self.model.joint(joint).name for joint in self.roles.held]
@@ -108,18 +108,20 @@ class _Inspection:
             self.attached = DEFAULT_GRIPPER
             self.missing.append(f"no gripper: {DEFAULT_GRIPPER} is attached (choose with --gripper)")
 
-    def _without_gripper(self, arm: str) -> tuple[str, ...]:
+    def _without_gripper(self) -> tuple[str, ...]:
         """Leave the fingers of the model's own gripper out. Return the names of their bodies."""
-        moving = {int(self.model.jnt_bodyid[joint]) for joint in self.roles.gripper}
-        first = [body for body in sorted(moving) if not moving & set(_bodies_above(self.model, body))]
-        names = tuple(self.model.body(body).name for body in first)
-        if names and all(names):
-            for name in names:
-                self.spec.delete(self.spec.body(name))
-            first_body = self.model.body(self.model.jnt_bodyid[self.roles.arm[0]]).name
-            self.model = self._compile(self.spec.copy())
-            self.roles = roles_of(self.model, str(self.source.path), arm=arm or first_body)
-        return names if all(names) else ()
+        roles, old = self.roles, self.model
+        moving = {int(old.jnt_bodyid[joint]) for joint in roles.gripper}
+        first = [body for body in sorted(moving) if not moving & set(_bodies_above(old, body))]
+        names = tuple(old.body(body).name for body in first)
+        if not names or not all(names):
+            return ()
+        for name in names:
+            self.spec.delete(self.spec.body(name))
+        self.model = self._compile(self.spec.copy())
+        arm, held = (tuple(self.model.joint(old.joint(one).name).id for one in ids) for ids in (roles.arm, roles.held))
+        self.roles = replace(roles, arm=arm, held=held, gripper=(), hand=self.model.body(old.body(roles.hand).name).id)
+        return names
 
     def _compile(self, spec: mujoco.MjSpec) -> mujoco.MjModel:
         try:
@@ -196,14 +198,16 @@ class _Inspection:
 
     def _gripper(self, start: np.ndarray) -> GripperMapping:
         fingers = self._fingers(start)
-        if fingers is None:
-            hand = self.spec.body(self.model.body(self.roles.hand).name)
-            below = [] if hand is None else hand.find_all(mujoco.mjtObj.mjOBJ_BODY)
-            changed = [body for body in below if touch_with_what_is_seen(body)]
+        hand = self.spec.body(self.model.body(self.roles.hand).name)
+        below = [] if hand is None else hand.find_all(mujoco.mjtObj.mjOBJ_BODY)
+        # The hand itself is the finger beside a single jaw.
+        for bodies in (below, [hand]):
+            changed = [body for body in bodies if fingers is None and touch_with_what_is_seen(body)]
             if changed:
                 self.model = self._compile(self.spec.copy())
                 fingers = self._fingers(start)
-                self.missing.append("the fingers have no collision shapes: they touch with the shapes that are seen")
+                seen = "the fingers have no collision shapes: they touch with the shapes that are seen"
+                self.missing += [] if seen in self.missing else [seen]
         if fingers is None:
             raise UnusableGripper(f"{self.source.path}: it has not two bodies with contacts")
         drive = drive_of_gripper(self.model, self.roles, fingers)
