@@ -124,9 +124,13 @@ class Layout:
         )
         self._poses[name] = poses
 
-    def zone(self, name: str, xy_m: tuple[float, float], *, clear_m: float = 0.0) -> None:
-        """Put a zone on the table near `xy_m`. Things keep `clear_m` away from it."""
-        xy_m, _ = self._on_table(xy_m)
+    def zone(self, name: str, xy_m: tuple[float, float], *, clear_m: float = 0.0, front_m: float = 0.0) -> None:
+        """Put a zone on the table near `xy_m`. Things keep `clear_m` away from it.
+
+        Args:
+            front_m: how far in front of it the hand of a short arm stays, whose fingers do not point down there.
+        """
+        xy_m, _ = self._on_table(xy_m, front_m=front_m)
         place = np.empty((self.count, 2))
         for axis, (letter, usual) in enumerate(zip("xy", xy_m, strict=True)):
             place[:, axis] = usual + self.draw[f"target_position_noise_cm.{letter}"] / 100

@@ -17,6 +17,8 @@ from twinloop.twin.robots.urdf_file import UrdfModel, read_urdf
 
 ENTRY = "trial-1"
 """Name of entries in the cache: models that the engine has compiled within the limits."""
+LEAST_HINGES, LEAST_RAD, MOST_RAD = 3, 1.0, 7.0
+"""Ranges of so many hinges up to these numbers are radians."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,23 @@ class ModelSource:
             yield bytes.fromhex(digest_file(file).sha256)
 
     def spec(self) -> mujoco.MjSpec:
-        """A new spec of the model as it is in the file."""
-        return self.urdf.spec() if self.is_urdf else mujoco.MjSpec.from_file(str(self.path))
+        """A new spec of the model as it is in the file. Angles that must be radians are taken as such."""
+        if self.is_urdf:
+            return self.urdf.spec()
+        spec = mujoco.MjSpec.from_file(str(self.path))
+        if in_radians(spec):
+            spec.compiler.degree = False
+        return spec
+
+
+def in_radians(spec: mujoco.MjSpec) -> bool:
+    """Whether the file has no unit of angles, so that they are degrees, but ranges that no arm has in degrees.
+
+    Files that other files include, such as those of robosuite, have their unit there.
+    """
+    hinges = [joint for joint in spec.joints if joint.type == mujoco.mjtJoint.mjJNT_HINGE]
+    widest = [abs(float(end)) for joint in hinges for end in joint.range if joint.range[0] < joint.range[1]]
+    return bool(spec.compiler.degree) and len(hinges) >= LEAST_HINGES and LEAST_RAD < max(widest, default=0) < MOST_RAD
 
 
 def digest_of(files: list[Path]) -> str:

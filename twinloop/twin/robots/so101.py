@@ -74,6 +74,11 @@ CAPSULES = (
     ((0.008, (0, 0, 0.019), (0, -0.02, 0.019), ORANGE, False),),
 )  # fmt: skip
 
+# Faces of the jaws at joint position 0: name, distance of each face from the middle between them, and where it begins
+# and ends along the hand. Measured on wrist_roll_follower_so101_v1.stl and moving_jaw_so101_v1.stl of that repository.
+PADS = (("pad", 0.0079, (-0.084, -0.105)), ("root", 0.0116, (-0.045, -0.084)))
+PAD_M = 0.008
+
 # Values of the servos at the joint.
 STIFFNESS_NM_RAD = 15.0
 BRAKING_NMS_RAD = 0.9
@@ -116,16 +121,25 @@ def _add_link(spec: mujoco.MjSpec, parent: mujoco.MjsBody, link: _Link, capsules
 
 
 def _add_jaws(spec: mujoco.MjSpec) -> None:
-    """Add the finger tips: one is part of the hand, the other rotates about the gripper's joint."""
+    """Add the finger tips: one is part of the hand, the other rotates about the gripper's joint.
+
+    The faces of the printed jaws are parallel at joint position 0, 16 mm apart at the tips and 23 mm behind them. So a
+    thing of 20 mm is held between nearly parallel faces, and at the end of the joint's range only the tips meet.
+    """
     hand, jaw = spec.body("hand"), spec.body("moving_jaw")
     box = mujoco.mjtGeom.mjGEOM_BOX
-    hand.add_geom(
-        name="fixed_pad", type=box, size=[0.004, 0.008, 0.03], pos=[-0.014, 0, -0.075], rgba=ORANGE, mass=0, **COLLIDES
-    )
-    jaw.add_geom(
-        name="moving_pad", type=box, size=[0.004, 0.03, 0.008], pos=[-0.018, -0.055, 0.019], rgba=ORANGE, mass=0,
-        **COLLIDES,
-    )  # fmt: skip
+    for name, face_m, (top_m, bottom_m) in PADS:
+        middle_m, half_m = (top_m + bottom_m) / 2, (top_m - bottom_m) / 2
+        hand.add_geom(
+            name=f"fixed_{name}", type=box, size=[PAD_M / 2, 0.008, half_m], pos=[-face_m - PAD_M / 2, 0, middle_m],
+            rgba=ORANGE, mass=0, **COLLIDES,
+        )  # fmt: skip
+        # The frame of the jaw is turned by 90 degrees about x, and away from that of the hand.
+        x, y, z = LINKS[-1].offset_m
+        jaw.add_geom(
+            name=f"moving_{name}", type=box, size=[PAD_M / 2, half_m, 0.008],
+            pos=[face_m + PAD_M / 2 - x, middle_m - z, y], rgba=ORANGE, mass=0, **COLLIDES,
+        )  # fmt: skip
     # z points out of the hand, the jaw closes along y. The frame is half a hand's width from the fixed jaw, so that the
     # object fits between; the moving jaw then pushes it to the fixed one.
     hand.add_site(name="tool", pos=[0.016, 0, -0.0981], quat=[0, _S, -_S, 0], size=[0.004, 0.004, 0.004])
@@ -156,7 +170,7 @@ SO101 = Robot(
     mount_m=(0.3, 0.02, 0.12),
     widest_grip_m=0.02,
     closing_speed=2.5,
-    closed_tips_m=(0.0, 0.026, 0.0),
+    closed_tips_m=(0.0, 0.024, 0.0),
     # About the first joint, which the hand faces. Fingers that lean farther back than this do not reach half the ring.
     area=Area((0.339, 0.02), nearest_m=0.13, farthest_m=0.26, width=1.3, lean_rad=0.6),
     source="The Robot Studio, SO-ARM100 repository; Feetech STS3215 data sheet",

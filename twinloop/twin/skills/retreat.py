@@ -10,12 +10,15 @@ from twinloop.twin.skills.grasp import stay
 BACK = np.array([0.0, 0.0, -1.0])
 
 
-def retreat(thing: str = "", *, by_m: float = 0.1, words: str = "let go", upwards: bool = True) -> tuple[Phase, ...]:
+def retreat(
+    thing: str = "", *, by_m: float = 0.1, words: str = "let go", upwards: bool = True, shortest_s: float = 0.2
+) -> tuple[Phase, ...]:
     """Open the fingers and move away.
 
     Args:
         thing: what is let go.
         upwards: straight up; else back along the tool's own approach, e.g. from a handle.
+        shortest_s: time until the motion may end; longer for a thing that rocks before it stands.
     """
 
     def away(_scene: Scene, memory: Memory) -> Target:
@@ -33,6 +36,6 @@ def retreat(thing: str = "", *, by_m: float = 0.1, words: str = "let go", upward
             funnel=upwards,
             speed_m_s=0.35,
             tolerance_m=0.03,
-            shortest_s=0.2,
+            shortest_s=shortest_s,
         ),
     )

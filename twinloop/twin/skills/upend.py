@@ -9,8 +9,20 @@ from twinloop.twin.scene import Scene
 UP = np.array([0.0, 0.0, 1.0])
 
 
-def upend(thing: str, to: str, *, height_m: float = 0.08, place_m: float = 0.003, words: str = "") -> tuple[Phase, ...]:
-    """Carry a thing that was gripped across its z axis to a place, turn it upright, and lower it."""
+def upend(
+    thing: str,
+    to: str,
+    *,
+    height_m: float = 0.08,
+    place_m: float = 0.003,
+    tolerance_m: float = 0.006,
+    words: str = "",
+) -> tuple[Phase, ...]:
+    """Carry a thing that was gripped across its z axis to a place, turn it upright, and lower it.
+
+    Args:
+        place_m: height above the place at which it is let go, within `tolerance_m`.
+    """
     words = words or f"turn the {{{thing}}} upright"
 
     def above(height: float):
@@ -24,7 +36,9 @@ def upend(thing: str, to: str, *, height_m: float = 0.08, place_m: float = 0.003
     about = {"thing": thing, "anchor": to, "moves": thing, "gripper": "closed", "carrying": thing, "turns": True}
     return (
         Phase("upend", above(height_m), words, speed_m_s=0.25, tolerance_m=0.02, longest_s=6.0, lost_m=0.06, **about),
-        Phase("place", above(place_m), words, speed_m_s=0.12, tolerance_m=0.006, longest_s=5.0, lost_m=0.06, **about),
+        Phase(
+            "place", above(place_m), words, speed_m_s=0.12, tolerance_m=tolerance_m, longest_s=5.0, lost_m=0.06, **about
+        ),
     )
 
 

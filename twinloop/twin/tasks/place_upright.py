@@ -18,7 +18,9 @@ from twinloop.twin.skills import grasp, lift, retreat, upend
 from twinloop.twin.task import Task
 
 OBJECT_XY_M, GOAL_XY_M, RADIUS_M = (0.44, -0.14), (0.54, 0.12), 0.06
-FAR_GOAL_XY_M = (0.62, 0.12)
+FAR_GOAL_XY_M, FRONT_M = (0.70, 0.12), 0.03
+"""A hand that leans back by 35° when it grips leans out by 55° at the end. At this distance so101 leans out by 75° and
+more, 4 cm nearer by 65°."""
 RETREAT_M, SHORT_RETREAT_M = 0.08, 0.05
 TILT_RAD = 0.85
 """How far the hand leans towards the robot when it grips; it leans away by the rest of a quarter turn at the end."""
@@ -27,26 +29,25 @@ LYING = (float(np.cos(np.pi / 4)), float(np.sin(np.pi / 4)), 0.0, 0.0)
 
 
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
-    return _start(draw, count, entities, GOAL_XY_M)
-
-
-def start_far(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
-    return _start(draw, count, entities, FAR_GOAL_XY_M)
-
-
-def _start(draw: Draw, count: int, entities: Mapping[str, Entity], goal_m: tuple[float, float]) -> Start:
     layout = Layout(draw, count, entities)
     layout.thing("object", OBJECT_XY_M, quat=LYING)
-    layout.zone("goal", goal_m)
+    layout.zone("goal", GOAL_XY_M)
     return layout.done()
 
 
-def _program(retreat_m: float) -> tuple[Phase, ...]:
+def start_far(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
+    layout = Layout(draw, count, entities)
+    layout.thing("object", OBJECT_XY_M, quat=LYING)
+    layout.zone("goal", FAR_GOAL_XY_M, front_m=FRONT_M)
+    return layout.done()
+
+
+def _program(retreat_m: float, *, place_m: float, tolerance_m: float, rocks_s: float) -> tuple[Phase, ...]:
     return (
         *grasp("object", offset_m=(0.0, 0.0, 0.042), along=(0.0, 0.0, 1.0), tilt_rad=-TILT_RAD),
         *lift("object", by_m=0.18),
-        *upend("object", to="goal"),
-        *retreat("object", by_m=retreat_m, upwards=False),
+        *upend("object", to="goal", place_m=place_m, tolerance_m=tolerance_m),
+        *retreat("object", by_m=retreat_m, upwards=False, shortest_s=rocks_s),
     )
 
 
@@ -55,14 +56,15 @@ def fitted(robot: Robot) -> Task:
     """The task for an arm with a short reach, whose hand points outwards only far from its base."""
     if robot.area is None:
         return PLACE_UPRIGHT
-    return replace(PLACE_UPRIGHT, start=start_far, program=_program(SHORT_RETREAT_M), fitted=None)
+    program = _program(SHORT_RETREAT_M, place_m=0.0, tolerance_m=0.004, rocks_s=0.8)
+    return replace(PLACE_UPRIGHT, start=start_far, program=program, fitted=None)
 
 
 PLACE_UPRIGHT = Task(
     name="place_upright",
     entities=(Thing("object", OBJECTS["bottle"]), zone("goal", radius_m=RADIUS_M)),
     start=start,
-    program=_program(RETREAT_M),
+    program=_program(RETREAT_M, place_m=0.003, tolerance_m=0.006, rocks_s=0.2),
     success=(
         upright("object"),
         at("object", "goal", within_m=RADIUS_M),

@@ -20,7 +20,7 @@ from twinloop.twin.robots.inspection.work_ring import find_place
 from twinloop.twin.robots.inspection.workspace import MountFinder
 from twinloop.twin.robots.mapping import GripperMapping, ToolFrame, WorkArea
 from twinloop.twin.robots.mjcf import MjcfRobot
-from twinloop.twin.robots.model_source import ModelSource
+from twinloop.twin.robots.model_source import ModelSource, in_radians
 from twinloop.twin.robots.prepare import strip_scene, touch_with_what_is_seen
 from twinloop.twin.robots.servos import drive_of, torque_limit_nm
 
@@ -87,6 +87,8 @@ class _Inspection:
         self.missing: list[str] = []
         self.notes: list[str] = list(source.urdf.notes) if source.is_urdf else []
         self.spec = source.spec()
+        if not source.is_urdf and in_radians(mujoco.MjSpec.from_file(str(source.path))):
+            self.notes.append("the file does not say that its angles are radians; in degrees its joints would not move")
         self.keys = [(key.name, np.array(key.qpos)) for key in self.spec.keys]
         self.key_model = self._compile(source.spec())
         strip_scene(self.spec)
