@@ -42,16 +42,19 @@ def fitted(robot: Robot) -> Task:
         return PEG_INSERTION
     scale = robot.widest_grip_m / (2 * HALF_M)
     entities = (Thing("peg", PEG.scaled(scale)), hole("hole", half_m=scale * HALF_M))
-    return replace(PEG_INSERTION, entities=entities, program=_program(scale, stalls_s=2.0), fitted=None)
+    success = (deep_in("peg.tip", "hole.rim", by_m=scale * DEPTH_M, within_m=0.006), let_go("peg"))
+    program = _program(scale, stalls_s=2.0)
+    return replace(PEG_INSERTION, entities=entities, program=program, success=success, fitted=None)
 
 
 def _program(scale: float, stalls_s: float = 0.0) -> tuple[Phase, ...]:
+    depth_m = scale * DEPTH_M
     return (
         *grasp("peg", raise_m=0.015 * scale),
         *lift("peg", by_m=0.1),
         *carry("peg", to="hole.rim", height_m=0.05, aligned=True, turns=4, tolerance_m=0.01),
-        *insert("peg", "peg.tip", "hole.rim", depth_m=DEPTH_M + 0.006, turns=4, stalls_s=stalls_s,
-                done=deep_in("peg.tip", "hole.rim", by_m=DEPTH_M + 0.002, within_m=0.006)),
+        *insert("peg", "peg.tip", "hole.rim", depth_m=depth_m + 0.006, turns=4, stalls_s=stalls_s,
+                done=deep_in("peg.tip", "hole.rim", by_m=depth_m + 0.002, within_m=0.006)),
     )  # fmt: skip
 
 
