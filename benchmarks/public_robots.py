@@ -6,9 +6,8 @@ DIR has a folder for each repository, named as in `MODELS`: `git clone https://g
 model, `inspect-robot` proposes a mapping, and `generate` makes 16 episodes of pick_and_place with it, unchanged. The
 only options are those that the messages ask for: `--package NAME=DIR` with a folder of that name in the repository, and
 `--root` with the repository. A model is written to benchmarks/results/public_robots.json as it ends, so a stopped run
-continues. The models were chosen by file name, and split from those that were worked on by a hash of their folder; none
-of them was looked at before the run. Models whose mesh files were absent in the copy at hand were left out beforehand.
-Those of Metaworld and of the two dm_robotics repositories were taken from the wheels of the packages.
+continues. The models were chosen by file name, and none of them was looked at before the run. Models whose mesh files
+were absent in the copy at hand were left out beforehand.
 """
 
 import argparse
@@ -25,60 +24,88 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results" / "public_robots.json"
-EPISODES, SEED = 16, 91_000
+EPISODES, SEED = 16, 92_000
 MODELS = {
-    "Panda without tendon": (
-        "Genesis-Embodied-AI/Genesis",
-        "genesis/assets/xml/franka_emika_panda/panda_no_tendon.xml",
+    "UR5 with 2F-85 (URDF)": ("ElectronicElephant/pybullet_ur5_robotiq", "urdf/ur5_robotiq_85.urdf"),
+    "UR5 with 2F-140 (URDF)": ("ElectronicElephant/pybullet_ur5_robotiq", "urdf/ur5_robotiq_140.urdf"),
+    "UR5e with 2F-140 (URDF)": ("Improbable-AI/airobot", "src/airobot/urdfs/ur5e_2f140_pybullet.urdf"),
+    "iiwa 14 (scene)": ("TATP-233/DISCOVERSE", "models/mjcf/manipulator/robot_iiwa14.xml"),
+    "xArm 7 (scene)": ("TATP-233/DISCOVERSE", "models/mjcf/manipulator/robot_xarm7.xml"),
+    "AIRBOT Play (scene)": ("TATP-233/DISCOVERSE", "models/mjcf/manipulator/robot_airbot_play.xml"),
+    "RM65 (scene)": ("TATP-233/DISCOVERSE", "models/mjcf/manipulator/robot_rm65.xml"),
+    "Panda with 2F-85": ("TATP-233/DISCOVERSE", "models/mjcf/manipulator/franka_robotiq/panda_robotiq.xml"),
+    "AUBO i5": ("ian-chuang/Manipulator-Mujoco", "manipulator_mujoco/assets/robots/aubo_i5/aubo_i5.xml"),
+    "iiwa 14 of mjctrl": ("kevinzakka/mjctrl", "kuka_iiwa_14/iiwa14.xml"),
+    "WidowX 250 S (URDF)": (
+        "simpler-env/ManiSkill2_real2sim",
+        "mani_skill2_real2sim/assets/descriptions/widowx_description/wx250s.urdf",
     ),
-    "iiwa with Allegro hand (URDF)": (
-        "NVIDIA-Omniverse/IsaacGymEnvs",
-        "assets/urdf/kuka_allegro_description/kuka_allegro_touch_sensor.urdf",
+    "Google robot (URDF)": (
+        "simpler-env/ManiSkill2_real2sim",
+        "mani_skill2_real2sim/assets/descriptions/googlerobot_description/google_robot_meta_sim_fix_wheel_fix_fingertip.urdf",
     ),
-    "iiwa (URDF)": ("NVIDIA-Omniverse/IsaacGymEnvs", "assets/urdf/kuka_allegro_description/kuka.urdf"),
-    "Panda v2 (URDF)": ("haosulab/ManiSkill", "mani_skill/assets/robots/panda/panda_v2.urdf"),
-    "Panda with stick (URDF)": ("haosulab/ManiSkill", "mani_skill/assets/robots/panda/panda_stick.urdf"),
-    "SO-100 (URDF)": ("haosulab/ManiSkill", "mani_skill/assets/robots/so100/so100.urdf"),
-    "xArm 7 (URDF)": ("haosulab/ManiSkill", "mani_skill/assets/robots/xarm7/xarm7.urdf"),
-    "xArm 7 with Ability hand (URDF)": (
-        "haosulab/ManiSkill",
-        "mani_skill/assets/robots/xarm7/xarm7_ability_right_hand.urdf",
+    "Jaco of IKEA furniture": ("clvrai/furniture", "furniture/env/models/assets/robots/jaco/robot.xml"),
+    "Fetch of IKEA furniture": ("clvrai/furniture", "furniture/env/models/assets/robots/fetch/robot.xml"),
+    "Baxter of IKEA furniture": ("clvrai/furniture", "furniture/env/models/assets/robots/baxter/robot.xml"),
+    "Gen3 6 axes with 2F-85 (URDF)": (
+        "personalrobotics/ada_description",
+        "kortex_description/robots/gen3_6dof_vision.urdf",
     ),
-    "Panda (ManiSkill)": ("haosulab/ManiSkill", "mani_skill/examples/benchmarking/envs/mujoco/panda.xml"),
-    "UR10e pair (URDF)": ("NVlabs/curobo", "curobo/content/assets/robot/ur_description/dual_ur10e.urdf"),
-    "Bravo 7 (URDF)": ("Gepetto/example-robot-data", "robots/bravo7_description/urdf/bravo7_gripper.urdf"),
-    "Panda of example-robot-data (URDF)": ("Gepetto/example-robot-data", "robots/panda_description/urdf/panda.urdf"),
-    "PR2 (URDF)": ("Gepetto/example-robot-data", "robots/pr2_description/urdf/pr2.urdf"),
-    "Talos left arm (URDF)": ("Gepetto/example-robot-data", "robots/talos_data/robots/talos_left_arm.urdf"),
-    "TIAGo without hand (URDF)": ("Gepetto/example-robot-data", "robots/tiago_description/robots/tiago_no_hand.urdf"),
-    "TIAGo Pro (URDF)": ("Gepetto/example-robot-data", "robots/tiago_pro_description/robots/tiago_pro.urdf"),
-    "UR5 with gripper (URDF)": ("Gepetto/example-robot-data", "robots/ur_description/urdf/ur5_gripper.urdf"),
-    "UR5 (URDF)": ("maxspahn/gym_envs_urdf", "examples/ur5.urdf"),
-    "M-10iA (URDF)": ("moveit/moveit_resources", "fanuc_description/urdf/fanuc.urdf"),
-    "Panda of pybullet-planning (URDF)": (
-        "caelan/pybullet-planning",
-        "models/franka_description/robots/panda_arm_hand.urdf",
+    "JAKA Zu 5 (URDF)": ("JAKARobotics/jaka_ros2", "src/jaka_description/urdf/jaka_zu5.urdf"),
+    "JAKA MiniCobo (URDF)": ("JAKARobotics/jaka_ros2", "src/jaka_description/urdf/jaka_minicobo.urdf"),
+    "Gen3 V12 (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/matlab/kortex_v12_description/robots/kinovaGen3V12.urdf",
     ),
-    "ECO65 (URDF)": ("RealManRobot/rm_robot", "rm_description/urdf/ECO65/eco65.urdf"),
-    "RM75 (URDF)": ("RealManRobot/rm_robot", "rm_description/urdf/RM75/rm_75.urdf"),
-    "Panda of robot-assets (URDF)": ("ankurhanda/robot-assets", "urdfs/robots/franka_panda/panda.urdf"),
-    "Gen3 6 axes (URDF)": (
-        "Kinovarobotics/ros_kortex",
-        "kortex_description/arms/gen3/6dof/urdf/GEN3-6DOF_VISION_URDF_ARM_V01.urdf",
+    "UR3 (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/matlab/ur_description/urdf/universalUR3.urdf"),
+    "UR16e (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/matlab/ur_e_description/urdf/universalUR16e.urdf"),
+    "iiwa 7 (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/matlab/iiwa_description/urdf/kukaIiwa7.urdf"),
+    "Panda of urdf_files_dataset (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/matlab/franka_description/robots/frankaEmikaPanda.urdf",
     ),
-    "WidowX AI": ("TrossenRobotics/trossen_arm_mujoco", "trossen_arm_mujoco/assets/wxai/wxai_follower.xml"),
-    "Mobile AI": ("TrossenRobotics/trossen_arm_mujoco", "trossen_arm_mujoco/assets/mobile_ai/mobile_ai.xml"),
-    "X5A": ("vuer-ai/vuer_mjcf", "assets/robots/x5a/x5a.mjcf.xml"),
-    "X7S": ("vuer-ai/vuer_mjcf", "assets/robots/x7s/x7s.mjcf.xml"),
-    "Sawyer (Meta-World scene)": (
-        "Farama-Foundation/Metaworld",
-        "metaworld/assets/sawyer_xyz/sawyer_pick_place_v3.xml",
+    "FR3 (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/oems/xacro_generated/franka_emika/franka_description/robots/fr3/fr3.urdf",
     ),
-    "Sawyer (dm_robotics)": (
-        "google-deepmind/dm_robotics",
-        "dm_robotics/moma/models/vendor/rethink/sawyer_description/mjcf/sawyer.xml",
+    "Mico m1n6s200 (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/oems/xacro_generated/kinova_robotics/kinova_description/urdf/m1n6s200_standalone.urdf",
     ),
-    "Panda (dm_robotics_panda)": ("JeanElsner/dm_robotics_panda", "dm_robotics/panda/assets/panda/panda.xml"),
+    "Meca500 (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/matlab/mecademic_description/urdf/meca500r3.urdf"),
+    "IRB 120 (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/matlab/abb_irb120_support/urdf/abbIrb120.urdf"),
+    "LWA 4P (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/random/xacro_generated/schunk_modular_robotics/schunk_description/urdf/schunk_lwa4p.urdf",
+    ),
+    "ViperX 300 S (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/robotics-toolbox/xacro_generated/interbotix_descriptions/urdf/vx300s.urdf",
+    ),
+    "WidowX 200 (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/robotics-toolbox/xacro_generated/interbotix_descriptions/urdf/wx200.urdf",
+    ),
+    "PincherX 100 (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/robotics-toolbox/xacro_generated/interbotix_descriptions/urdf/px100.urdf",
+    ),
+    "ReactorX 150 (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/robotics-toolbox/xacro_generated/interbotix_descriptions/urdf/rx150.urdf",
+    ),
+    "PhantomX Pincher (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/robotics-toolbox/pxpincher/urdf/pincher_arm.urdf",
+    ),
+    "OpenMANIPULATOR (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/matlab/open_manipulator_description/urdf/robotisOpenManipulator.urdf",
+    ),
+    "SO-100 (MJCF)": ("box2ai-robotics/lerobot-joycon", "lerobot/common/robot_devices/controllers/so_100.xml"),
+    "iiwa of drake (URDF)": ("RobotLocomotion/drake", "multibody/benchmarks/kuka_iiwa_robot/kuka_iiwa_robot.urdf"),
+    "UR16e of robogym": ("openai/robogym", "robogym/assets/xmls/robot/ur16e/gripper_main.xml"),
+    "QArm (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/oems/qarm_quanser/qarm_description/urdf/QARM.urdf"),
 }
 PACKAGE = re.compile(r"package '([^']+)' is not known")
 

@@ -41,6 +41,8 @@ OUT_M = 0.16
 WIDEST_M = 0.07
 """The widest products, where they are gripped."""
 SMALL_HALF_M, SMALL_WALL_M, SMALL_OUT_M = (0.08, 0.12), 0.02, 0.1
+SMALL_ZONE_XY_M = (0.5, 0.19)
+"""Farther aside, a zone is beside the base of a short arm, whose hand gets there slowly."""
 """The bin of a small hand. Its fingers need as much room as those of a large one."""
 NAMED, ANY = 3, 1
 """How often the instruction names a product, and how often it asks for any."""
@@ -77,17 +79,23 @@ ROLES = (
 
 
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
-    return _start(draw, count, entities, HALF_M)
+    return _start(draw, count, entities, HALF_M, ZONE_XY_M)
 
 
 def start_small(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
-    return _start(draw, count, entities, SMALL_HALF_M)
+    return _start(draw, count, entities, SMALL_HALF_M, SMALL_ZONE_XY_M)
 
 
-def _start(draw: Draw, count: int, entities: Mapping[str, Entity], inside_m: tuple[float, float]) -> Start:
+def _start(
+    draw: Draw,
+    count: int,
+    entities: Mapping[str, Entity],
+    inside_m: tuple[float, float],
+    zone_m: tuple[float, float],
+) -> Start:
     layout = Layout(draw, count, entities)
     layout.fixture("bin", BIN_XY_M)
-    layout.zone("zone", ZONE_XY_M)
+    layout.zone("zone", zone_m)
     asked = np.minimum((draw["task_choice"] * len(ASKED)).astype(int), len(ASKED) - 1) % len(SLOTS)
     halves, shifts, orders = [], [], []
     for number, name in enumerate(SLOTS):
