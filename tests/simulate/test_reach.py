@@ -14,7 +14,7 @@ from twinloop.simulate.expert import Expert
 from twinloop.simulate.reach import unreachable_poses
 from twinloop.simulate.rollout import rollout
 
-FAR = "scene: {robot: so101}\nrandomization: {physics: {target_position_noise_cm: [22.5, 25]}}\n"
+FAR = "scene: {robot: so101}\nrandomization: {physics: {target_position_noise_cm: {choice: [0, 24.5]}}}\n"
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_the_area_is_around_the_joint_that_the_hand_faces():
     np.testing.assert_allclose(twin.shoulders_m[0][:2], SO101.area.centre_m, atol=0.001)
 
 
-@pytest.mark.parametrize("name", ["bin_picking", "peg_insertion"])
+@pytest.mark.parametrize("name", ["bin_picking", "peg_insertion", "plug_in"])
 def test_things_of_parts_become_as_narrow_as_the_hand_needs(name: str):
     large, small = tasks()[name], tasks()[name].for_robot(SO101)
     assert small.name == large.name
@@ -72,7 +72,7 @@ def test_things_of_parts_become_as_narrow_as_the_hand_needs(name: str):
             assert 2 * new.half_extents_m[1] <= SO101.widest_grip_m + 1e-6
 
 
-@pytest.mark.parametrize("name", ["bin_picking", "hang_on_hook", "lay_cloth", "peg_insertion", "place_upright"])
+@pytest.mark.parametrize("name", ["bin_picking", "hang_on_hook", "lay_cloth", "peg_insertion", "place_upright", "plug_in"])
 def test_a_large_hand_does_the_task_as_it_is(name: str):
     assert tasks()[name].for_robot(robots()["xarm7"]) is tasks()[name]
 

@@ -57,6 +57,18 @@ def test_the_jaw_opens_away_from_the_fixed_one(model: mujoco.MjModel):
     assert gaps[0] < gaps[1] < gaps[2]
 
 
+@pytest.mark.parametrize(("angle", "tips_mm", "behind_mm"), [(0.0, 15.8, 23.2), (-0.1745, 2.0, 13.0)])
+def test_the_faces_of_the_jaws_are_as_printed(model: mujoco.MjModel, angle: float, tips_mm: float, behind_mm: float):
+    """Distances of the printed parts: parallel at 0, and at the end of the range only the tips meet."""
+    data = at(model, gripper=angle)
+    for name, gap_mm in (("pad", tips_mm), ("root", behind_mm)):
+        pads = [model.geom(f"{side}_{name}").id for side in ("fixed", "moving")]
+        assert 1000 * mujoco.mj_geomDistance(model, data, *pads, 1.0, None) == pytest.approx(gap_mm, abs=1.0)
+    if not angle:
+        faces = [data.geom(f"{side}_pad").xmat.reshape(3, 3) for side in ("fixed", "moving")]
+        assert abs(faces[0][:, 0] @ faces[1][:, 0]) == pytest.approx(1)
+
+
 def test_it_holds_a_pose_against_gravity(model: mujoco.MjModel):
     data = at(model, shoulder_lift=0.3)
     data.ctrl[:] = data.qpos
