@@ -427,3 +427,14 @@ def test_fingers_of_a_hand_that_hold_nothing_are_replaced(folder: Path):
     proposal, gripper = proposal_of(written(folder, spec))
     assert gripper["attach"] == "robotiq_2f85"
     assert set(proposal.mapping["remove"]) == {"finger_0", "finger_1", "finger_2"}
+
+
+def test_angles_of_a_file_without_a_unit_are_radians_if_they_must_be(folder: Path):
+    """Files that a scene includes have their unit in the scene. In degrees, no joint of this arm would move."""
+    spec = build()
+    spec.compile()
+    text = re.sub(r' angle="radian"', "", spec.to_xml())
+    (folder / "arm.xml").write_text(text)
+    proposal, _ = proposal_of(folder / "arm.xml")
+    assert proposal.joints[0].range == pytest.approx((-2.8973, 2.8973))
+    assert any("does not say that its angles are radians" in note for note in proposal.notes)

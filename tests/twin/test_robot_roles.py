@@ -64,6 +64,20 @@ def test_the_joints_below_the_arm_are_held_still(arm: str):
     assert set(parts.others) == {"left_wheel", "right_wheel", "head"}
 
 
+@pytest.mark.parametrize(("ends", "jaw"), [((-0.2, 1.8), True), ((-3.1, 3.1), False), ((0, 0), False)])
+def test_a_wrist_that_turns_all_the_way_round_is_no_jaw(ends: tuple[float, float], *, jaw: bool):
+    """The last body of many arms without gripper is called hand."""
+    spec = build()
+    for element in (*spec.equalities, *spec.tendons, spec.actuator("gripper")):
+        spec.delete(element)
+    for side in ("left", "right"):
+        spec.delete(spec.body(f"{side}_finger"))
+    joint = spec.body("hand").add_joint(name="last", type=HINGE, axis=[0, 0, 1], range=ends)
+    joint.limited = ends[0] < ends[1]
+    model, found = roles(spec)
+    assert names(model, found.gripper) == (("last",) if jaw else ())
+
+
 def test_a_chain_with_a_sliding_joint_in_the_middle_is_refused():
     spec = build()
     spec.joint("joint5").type = SLIDE

@@ -72,7 +72,9 @@ def test_things_of_parts_become_as_narrow_as_the_hand_needs(name: str):
             assert 2 * new.half_extents_m[1] <= SO101.widest_grip_m + 1e-6
 
 
-@pytest.mark.parametrize("name", ["bin_picking", "hang_on_hook", "lay_cloth", "peg_insertion", "place_upright", "plug_in"])
+@pytest.mark.parametrize(
+    "name", ["bin_picking", "hang_on_hook", "lay_cloth", "peg_insertion", "place_upright", "plug_in"]
+)
 def test_a_large_hand_does_the_task_as_it_is(name: str):
     assert tasks()[name].for_robot(robots()["xarm7"]) is tasks()[name]
 

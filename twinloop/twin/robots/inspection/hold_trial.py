@@ -10,6 +10,7 @@ import numpy as np
 from twinloop.errors import ModelError
 from twinloop.twin.robot import Robot
 from twinloop.twin.robots.mjcf import MjcfRobot
+from twinloop.twin.robots.opening import opening_m
 
 DEFAULT_GRIPPER = "robotiq_2f85"
 CUBE_M, NARROWEST_M = 0.04, 0.004
@@ -36,6 +37,9 @@ def check_grip(mapping: MjcfRobot, *, hand: bool) -> str:
         robot = mapping.load()
     except ModelError as error:
         raise UnusableGripper(str(error)) from None
+    opens_m = opening_m(robot)
+    if opens_m < width_m:
+        raise UnusableGripper(f"{mapping.path}: it opens by {1000 * opens_m:.0f} mm only")
     if holds(robot, width_m):
         return ""
     why = f"a cube of {1000 * width_m:.0f} mm slips out of it in simulation"

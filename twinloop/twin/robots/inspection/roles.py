@@ -17,6 +17,7 @@ JAW = re.compile(r"grip|jaw|finger|claw|hand(?!le)|thumb|knuckle", re.IGNORECASE
 MIN_ARM_JOINTS, MAX_ARM_JOINTS = 3, 8
 MIN_CARRIED_JOINTS = 5  # of an arm and its gripper behind a branch; fingers have fewer
 MIN_SECOND_ARM_JOINTS = 6  # of an arm behind as many joints as an arm has; a thumb may have five
+MOST_JAW_RAD = 4.0
 MOVING = (mujoco.mjtJoint.mjJNT_HINGE.value, mujoco.mjtJoint.mjJNT_SLIDE.value)
 
 
@@ -166,6 +167,9 @@ def _slides(model: mujoco.MjModel, joint: int) -> bool:
 
 def _is_jaw(model: mujoco.MjModel, joint: int) -> bool:
     slides = _slides(model, joint)
+    # The last joint of a wrist turns without limits or all the way round, a jaw does not.
+    if not slides and (not model.jnt_limited[joint] or np.ptp(model.jnt_range[joint]) > MOST_JAW_RAD):
+        return False
     body = model.jnt_bodyid[joint]
     names = [model.joint(joint).name, model.body(body).name]
     names += [model.actuator(index).name for index in range(model.nu) if model.actuator_trnid[index, 0] == joint]
