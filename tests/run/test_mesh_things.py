@@ -160,7 +160,7 @@ def test_rows_that_change_primitives_are_refused_for_a_mesh(folder: Path):
 @pytest.mark.parametrize(
     ("thing", "robot", "words"),
     [
-        ("kind: puck", "so101", ["opens by 52 mm", "the puck is 60 mm wide"]),
+        ("kind: puck", "so101", ["opens by 47.8 mm", "the puck is 60 mm wide"]),
         (
             "mesh: assets/brick.obj",
             "franka_panda",

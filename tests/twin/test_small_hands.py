@@ -127,3 +127,17 @@ def test_a_slow_robot_has_more_time():
     assert task.for_robot(panda) is task
     base = robots()["mobile_panda"]  # its base drives, and does not turn a joint
     assert tasks()["fetch"].for_robot(base) is tasks()["fetch"]
+
+
+def test_a_bar_is_not_passed_on_with_five_axes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Two of these arms lift a tray, but cannot turn a bar to each other: no episode in twelve went well."""
+    file = tmp_path / "cell.yaml"
+    file.write_text("scene: {robots: {left: so101, right: so101}, task: hand_to_hand}\n")
+    assert main(["generate", str(file), "--episodes", "2", "--out", str(tmp_path / "data")]) == 2
+    said = capsys.readouterr().err
+    assert "hand_to_hand needs 6 axes or more" in said
+    assert "the arm 'left' of" in said
+    assert not (tmp_path / "data").exists()
+    pair = config_from_text(file.read_text().replace("hand_to_hand", "lift_tray"), name="cell.yaml", folder=tmp_path)
+    assert unfit(pair.scene.task, pair.scene.robot) == ""
+    assert unfit(tasks()["hand_to_hand"], robots()["dual_panda"]) == ""

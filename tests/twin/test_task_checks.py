@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from twinloop.errors import ModelError
+from twinloop.errors import ModelError, UsageError
 from twinloop.twin.assemble import assemble
 from twinloop.twin.entity import Thing, zone
 from twinloop.twin.language import Language
@@ -57,3 +57,12 @@ def test_an_unknown_frame_is_refused():
     wrong = replace(drawer, success=(inside("object", "drawer.insde", (0.1, 0.1, 0.1)),))
     with pytest.raises(ModelError, match=r"drawer\.insde.*drawer\.inside"):
         assemble(FRANKA_PANDA, wrong)
+
+
+def test_an_unknown_kind_of_thing_names_the_valid_ones():
+    """A task file looks its things up by name."""
+    with pytest.raises(
+        UsageError, match=r"no kind of thing is named 'cylinder'; .*Valid here: block, bottle, can, cube"
+    ):
+        OBJECTS["cylinder"]
+    assert OBJECTS.get("cylinder") is None

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal
 import mujoco
 import numpy as np
 
+from twinloop.errors import UsageError, nearest
+
 if TYPE_CHECKING:
     from twinloop.twin.mesh_body import MeshBody
 
@@ -141,8 +143,16 @@ def _volume_m3(part: Part) -> float:
 
 QUARTER, HALF = np.pi / 2, np.pi
 
-OBJECTS = {
-    thing.name: thing
+
+class Kinds(dict[str, SceneObject]):
+    """Kinds of things by name. A task file that asks for another name gets the valid ones."""
+
+    def __missing__(self, name: str) -> SceneObject:
+        raise UsageError(f"no kind of thing is named {name!r}; {nearest(name, self)}")
+
+
+OBJECTS = Kinds(
+    (thing.name, thing)
     for thing in (
         SceneObject("cube", "box", (0.02, 0.02, 0.02), QUARTER),
         SceneObject("block", "box", (0.03, 0.018, 0.02), HALF, rgba=(0.2, 0.45, 0.75, 1.0)),
@@ -169,4 +179,4 @@ OBJECTS = {
             "sponge", "box", (0.03, 0.022, 0.02), HALF, mass_kg=0.05, rgba=(0.9, 0.76, 0.2, 1.0), young_kpa=100
         ),
     )
-}
+)

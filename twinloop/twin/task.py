@@ -58,6 +58,7 @@ class Task:
             other skills. None for a task that needs no other fitting than that of `twin/assemble.py`.
         area: the robot's area of the table, if its places are not those that the task gives.
         travels: places are farther apart than an arm reaches, so the robot needs a mobile base.
+        least_axes: of each arm; 6 for a task that fixes position and direction of a held thing.
 
     Example:
         >>> task = tl.load_config("cell.yaml").scene.task
@@ -80,6 +81,7 @@ class Task:
     fitted: "Callable[[Robot], Task] | None" = None
     area: Area | None = None
     travels: bool = False
+    least_axes: int = 0
 
     def __post_init__(self):
         refuse_bad_task(self)

@@ -40,8 +40,8 @@ def unfit_arms(task: "Task", robot: Robot) -> str:
 
 
 def unfit(task: "Task", robot: Robot) -> str:
-    """Why the scripted expert cannot do a task with a robot: its arms, or how far its hand leans; "" if it can."""
-    reason = unfit_arms(task, robot)
+    """Why the scripted expert cannot do a task with a robot: arms, axes, or how far its hand leans; "" if it can."""
+    reason = unfit_arms(task, robot) or _too_few_axes(task, robot)
     if reason or robot.area is None:
         return reason
     leans_rad, most_rad = max(phase.leans_rad for phase in task.for_robot(robot).program), robot.area.lean_rad
@@ -50,6 +50,17 @@ def unfit(task: "Task", robot: Robot) -> str:
     return (
         f"{task.name} leans the hand by {degrees(leans_rad):.0f}° past the vertical; with {len(robot.arm_joints)} axes "
         f"the hand of {robot.name} leans by {degrees(most_rad):.0f}°. Choose a robot with more axes"
+    )
+
+
+def _too_few_axes(task: "Task", robot: Robot) -> str:
+    few = [arm for arm in robot.arms if arm.axes < task.least_axes]
+    if not few:
+        return ""
+    arm = f"the arm {few[0].name!r} of {robot.name}" if few[0].name else robot.name
+    return (
+        f"{task.name} needs {task.least_axes} axes or more, to hold a thing in a given direction at a given place; "
+        f"{arm} has {few[0].axes}. Choose a robot with more axes"
     )
 
 

@@ -60,4 +60,5 @@ HAND_TO_HAND = Task(
     goal="goal",
     failures=COMMON,
     unvaried=MANY_CONTACTS,
+    least_axes=6,
 )  # fmt: skip
