@@ -56,6 +56,15 @@ def twin(*rules: str):
 NOTHING = ("episodes", "unseen draws", "success", "harm", "no regress")
 
 
+def with_verdicts(out: Path, count: int, name: str) -> Path:
+    """Give the first attempts of an evaluation another verdict."""
+    result = load_evaluation(out)
+    verdict = result.outcomes.verdict.copy()
+    verdict[:count] = name
+    write_evaluation(replace(result, outcomes=replace(result.outcomes, verdict=verdict)), out)
+    return out
+
+
 @twin(*NOTHING)
 def no_evaluation(world: World) -> tuple[Path, ...]:
     world.policy(2)
@@ -142,12 +151,7 @@ def a_better_seed_does_not_undo_a_worse_one(world: World) -> tuple[Path, ...]:
 @twin("harm")
 def too_much_harm(world: World) -> tuple[Path, ...]:
     world.policy(2)
-    out = world.evaluated(2)
-    result = load_evaluation(out)
-    verdict = result.outcomes.verdict.copy()
-    verdict[:10] = "person_pushed"
-    write_evaluation(replace(result, outcomes=replace(result.outcomes, verdict=verdict)), out)
-    return (out,)
+    return (with_verdicts(world.evaluated(2), 10, "person_pushed"),)
 
 
 @twin("unseen draws")
@@ -213,6 +217,12 @@ def test_a_failed_rule_prevents_validation(world: World, name: str):
 def test_with_all_rules_satisfied_it_is_validated(world: World):
     world.policy(2)
     assert world.promote(2, to="validated", evaluations=(world.evaluated(2),)).reached == "validated"
+
+
+def test_an_attempt_that_takes_too_long_is_no_harm(world: World):
+    world.policy(2)
+    slow = with_verdicts(world.evaluated(2), 40, "too_long")
+    assert world.promote(2, to="validated", evaluations=(slow,)).reached == "validated"
 
 
 def test_a_disabled_rule_is_recorded_in_the_ledger(world: World):

@@ -9,7 +9,7 @@ import numpy as np
 
 from twinloop.curate.check import Check
 from twinloop.curate.limits import CurateConfig
-from twinloop.curate.verdict import TASK_FAILED, UNREACHABLE
+from twinloop.curate.verdict import TASK_FAILED, TOO_LONG, UNREACHABLE
 from twinloop.plugins import instance_of, load_plugins
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
@@ -155,7 +155,7 @@ BUILTIN: tuple[Check, ...] = (
         limit=lambda config: config.torque_share,
     ),
     Check(
-        name="too_long",
+        name=TOO_LONG,
         unit="s",
         asks="duration of the episode",
         measure=lambda episodes, twin, _config: episodes.lengths * twin.control_period_s,

@@ -8,6 +8,8 @@ import numpy as np
 ACCEPTED = "accepted"
 TASK_FAILED = "task_failed"
 """The verdict on an episode that is plausible and did not succeed, simulated or real."""
+TOO_LONG = "too_long"
+"""The verdict on an episode that took too long and is plausible otherwise."""
 UNREACHABLE = "unreachable"
 """The verdict on a draw with a pose that the robot cannot reach. It is not simulated."""
 FORGOTTEN = "forgotten"
@@ -23,7 +25,7 @@ OLD_NAMES = {
     "joint_position": "joint_limit",
     "joint_velocity": "velocity_limit",
     "joint_torque": "torque_limit",
-    "duration": "too_long",
+    "duration": TOO_LONG,
 }
 """Verdicts and `check/` columns of datasets written by twinloop 0.1.0 -> their present names."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from twinloop.curate.rates import Rate
-from twinloop.curate.verdict import ACCEPTED, TASK_FAILED
+from twinloop.curate.verdict import ACCEPTED, TASK_FAILED, TOO_LONG
 from twinloop.dataset import verify
 from twinloop.durable import digest_file
 from twinloop.errors import CorruptError, DatasetError, TwinloopError
@@ -16,7 +16,7 @@ from twinloop.gate.evaluation import EPISODES, EVALUATION, LARGEST_BYTES, Evalua
 from twinloop.gate.store import read_json
 from twinloop.learn.card import REINFORCEMENT, Card
 
-UNHARMFUL = (ACCEPTED, TASK_FAILED, "success")  # "success": name of `task_failed` in 0.1.0
+UNHARMFUL = (ACCEPTED, TASK_FAILED, TOO_LONG, "success", "duration")  # the last two are names of 0.1.0
 """Verdicts that are not counted as harm: the attempt was plausible and safe."""
 
 
