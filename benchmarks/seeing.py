@@ -46,12 +46,12 @@ PARTS = ("data", "train", "head", "figure", "blind", "poses", "work")
 DATA = {"pick_and_place": ((61, 1000),), "sort_by_colour": ((71, 1000),)}
 """Task -> run seeds and episodes of its demonstrations."""
 
-STEPS, HEAD_STEPS, HEAD_BATCH = 1800, 1000, 128
+STEPS, HEAD_STEPS, HEAD_BATCH = 5000, 1500, 128
 BATCH, SIZE_PX, RATE_HZ = 64, 96, 5
 FIGURE_SEED, WORK_SEED = 9200, 500
 REPORTED = ("steps", "loss", "held_out_loss", "waiting_share", "wall_s", "cpu_s", "resumed_from")
 INPUTS = "observation.state,observation.images.front,observation.images.wrist"
-SETTINGS = ("executed=5", "horizon=16", "shift_px=2", "image_size=64")
+SETTINGS = ("executed=10", "horizon=16", "shift_px=2", "image_size=64")
 CAMERAS = {
     "front": {"position_m": [1.2, -0.3, 0.65], "look_at_m": [0.48, 0.0, 0.05], "fov_deg": 34},
     "wrist": {"mount": "wrist", "position_m": [0.085, 0, -0.05], "look_at_m": [0, 0, 0.035], "fov_deg": 75},
@@ -215,7 +215,7 @@ class Study:
     def blind(self) -> dict[str, Any]:
         out = self.folder / "policies" / "blind"
         inputs = "observation.state" if self.task == "pick_and_place" else "observation.state,observation.instruction"
-        words = ("--inputs", inputs, "--steps", min(600, self.steps), "--threads", 1, "--set", "executed=5")
+        words = ("--inputs", inputs, "--steps", min(600, self.steps), "--threads", 1, "--set", "executed=10")
         self.commands.run("blind-train", "train", *self.datasets(), *words, "--out", out)
         return self.judge("blind", FIGURE_SEED, "blind")
 
