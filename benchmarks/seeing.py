@@ -51,7 +51,9 @@ BATCH, SIZE_PX, RATE_HZ = 64, 96, 5
 FIGURE_SEED, WORK_SEED = 9200, 500
 REPORTED = ("steps", "loss", "held_out_loss", "waiting_share", "wall_s", "cpu_s", "resumed_from")
 INPUTS = "observation.state,observation.images.front,observation.images.wrist"
-SETTINGS = ("executed=10", "horizon=16", "shift_px=2", "image_size=64")
+EXECUTED = 8
+"""Actions of a chunk that are carried out. With 5, policies stand still where demonstrations slow down."""
+SETTINGS = (f"executed={EXECUTED}", "horizon=16", "shift_px=2", "image_size=64")
 CAMERAS = {
     "front": {"position_m": [1.2, -0.3, 0.65], "look_at_m": [0.48, 0.0, 0.05], "fov_deg": 34},
     "wrist": {"mount": "wrist", "position_m": [0.085, 0, -0.05], "look_at_m": [0, 0, 0.035], "fov_deg": 75},
@@ -194,6 +196,7 @@ class Study:
         return self._trained(
             "head", "seeing", "finetune", self.folder / "policies" / "images", "--data", *self.datasets(),
             "--freeze", "sight.encoder", "--steps", self.head_steps, "--batch", HEAD_BATCH, "--learning-rate", 1e-3,
+            "--set", f"executed={EXECUTED}",
         )  # fmt: skip
 
     def _trained(self, part: str, policy: str, *words: object, processes: int = 1) -> dict[str, Any]:
@@ -215,7 +218,7 @@ class Study:
     def blind(self) -> dict[str, Any]:
         out = self.folder / "policies" / "blind"
         inputs = "observation.state" if self.task == "pick_and_place" else "observation.state,observation.instruction"
-        words = ("--inputs", inputs, "--steps", min(600, self.steps), "--threads", 1, "--set", "executed=10")
+        words = ("--inputs", inputs, "--steps", min(600, self.steps), "--threads", 1, "--set", f"executed={EXECUTED}")
         self.commands.run("blind-train", "train", *self.datasets(), *words, "--out", out)
         return self.judge("blind", FIGURE_SEED, "blind")
 

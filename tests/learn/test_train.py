@@ -185,6 +185,17 @@ def test_frozen_parts_stay(trained, reached, tmp_path):
         assert torch.equal(before[name], after[name]) == (not name.startswith("leave")), name
 
 
+def test_fine_tuning_can_change_settings_that_keep_the_shape_of_the_network(trained, reached, tmp_path):
+    start = trained.checkpoint
+    other = {"executed": start.policy.executed + 1}
+    config = FinetuneConfig(start.path, data=(reached,), train=replace(SHORT, steps=1), settings=other)
+    tuned = train(finetuning(config), tmp_path / "tuned").checkpoint
+    assert load(tmp_path / "tuned").policy.executed == start.policy.executed + 1
+    assert tuned.card.parent == start.card.digest
+    with pytest.raises(UsageError, match="horizon=8 changes the shape of the network; train a new policy"):
+        finetuning(replace(config, settings={"horizon": 8}))
+
+
 def test_an_unknown_part_to_freeze_is_refused(trained, reached):
     config = FinetuneConfig(trained.checkpoint.path, data=(reached,), train=replace(SHORT, frozen=("blokcs",)))
     with pytest.raises(UsageError, match="blocks"):

@@ -136,6 +136,7 @@ def finetune(
     keep: DatasetLike | Iterable[DatasetLike] = (),
     share: float = 0.5,
     freeze: Iterable[str] = (),
+    settings: Mapping[str, Any] | None = None,
     steps: int | None = None,
     batch: int | None = None,
     learning_rate: float | None = None,
@@ -151,6 +152,7 @@ def finetune(
         keep: data of the earlier training that is mixed in, so that the policy does not forget it.
         share: the part of every batch that comes from `keep`.
         freeze: parts of the network that do not change.
+        settings: settings of the policy that change. The shape of the network must not.
         steps, batch, learning_rate, seed, on_progress: as for `train`.
 
     Example:
@@ -159,8 +161,9 @@ def finetune(
         True
     """
     config = FinetuneConfig(
-        checkpoint=folder(checkpoint), data=folders(data), keep=folders(keep), share=share, seed=seed
-    )
+        checkpoint=folder(checkpoint), data=folders(data), keep=folders(keep), share=share, seed=seed,
+        settings=dict(settings or {}),
+    )  # fmt: skip
     optimisation = _optimisation(config.train, steps=steps, batch=batch, learning_rate=learning_rate)
     job = finetuning(replace(config, train=replace(optimisation, frozen=tuple(freeze))))
     return _train(job, Path(out), on_progress=on_progress or (lambda _: None)).checkpoint

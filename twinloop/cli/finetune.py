@@ -22,6 +22,7 @@ examples:
   twinloop finetune policies/first --data datasets/real --out policies/second
   twinloop finetune policies/first --data datasets/real --keep datasets/sim --share 0.5 --out policies/second
   twinloop finetune policies/first --data datasets/real --freeze enter,blocks --steps 200 --out policies/head
+  twinloop finetune policies/first --data datasets/real --set executed=4 --out policies/reactive
 """
 
 
@@ -35,6 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--share", type=number(0, 1), default=0.5, metavar="S", help="share of --keep data in a batch (default 0.5)"
     )
     parser.add_argument("--freeze", default="", metavar="NAME,...", help="parts of the network to freeze")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE",
+        help="a setting of the policy that changes, e.g. executed=4; the shape of the network must not; repeatable",
+    )  # fmt: skip
     add_optimisation(parser, steps=500, learning_rate=1e-4)
 
 
@@ -42,9 +47,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     need_torch()
     use_threads(args.threads)
     from twinloop.dashboard.training import write_training_report
+    from twinloop.learn.card import read_card
     from twinloop.learn.finetune import FinetuneConfig, finetuning
+    from twinloop.learn.policies import POLICIES
     from twinloop.learn.train import train
+    from twinloop.learn.training_job import parse_settings
 
+    valid = POLICIES[read_card(args.checkpoint).policy].default_settings() if args.set else {}
     job = finetuning(
         FinetuneConfig(
             checkpoint=args.checkpoint,
@@ -55,6 +64,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             most=args.episodes,
             train=optimisation_of(args, frozen=comma_separated(args.freeze)),
             seed=args.seed,
+            settings=parse_settings(args.set, valid),
         )
     )
     with show_training(console, job) as on_progress:

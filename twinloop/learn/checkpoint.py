@@ -6,8 +6,8 @@ replaced: after a kill, the folder holds either the old checkpoint or the new on
 
 import hashlib
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from twinloop.durable import FileDigest, digest_file, replace_file, storage_errors
-from twinloop.errors import CheckpointError, nearest
+from twinloop.errors import CheckpointError, UsageError, nearest
 from twinloop.learn.card import CARD, Card, read_card
 from twinloop.learn.policies import POLICIES
 from twinloop.learn.policies._vision import names_in
@@ -113,6 +113,23 @@ def build(where: Path, card: Card) -> Policy:
         return kind(card.space, scales, **settings)
     except (TypeError, KeyError, ValueError, RuntimeError, AttributeError) as error:
         raise CheckpointError(f"{where}: settings: invalid for policy {card.policy}: {error}") from None
+
+
+def with_settings(checkpoint: Checkpoint, settings: Mapping[str, Any]) -> Checkpoint:
+    """Return the checkpoint with other settings of its policy. They must not change the shape of the network.
+
+    The card stays that of the checkpoint.
+    """
+    card = replace(checkpoint.card, settings={**checkpoint.card.settings, **settings})
+    policy = build(checkpoint.path, card)
+    try:
+        policy.load_state_dict(checkpoint.policy.state_dict())
+    except RuntimeError:
+        given = ", ".join(f"{name}={value}" for name, value in settings.items())
+        raise UsageError(
+            f"{checkpoint.path}: {given} changes the shape of the network; train a new policy with `twinloop train`"
+        ) from None
+    return replace(checkpoint, policy=policy.eval())
 
 
 def _current(kind: type[Policy], settings: dict[str, Any]) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from twinloop.errors import CheckpointError, UsageError, nearest
-from twinloop.learn.checkpoint import load
+from twinloop.learn.checkpoint import load, with_settings
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.space import table_of
 from twinloop.learn.training_job import TrainingJob, TrainingJobConfig, prepare
@@ -12,7 +13,13 @@ from twinloop.learn.training_job import TrainingJob, TrainingJobConfig, prepare
 
 @dataclass(frozen=True)
 class FinetuneConfig:
-    """Settings of a fine-tuning. data: new datasets. keep: old datasets, which make up `share` of every batch."""
+    """Settings of a fine-tuning.
+
+    Attributes:
+        data: new datasets.
+        keep: old datasets, which make up `share` of every batch.
+        settings: settings of the policy that change, e.g. {"executed": 4}. The shape of the network must not.
+    """
 
     checkpoint: Path
     data: tuple[Path, ...]
@@ -22,6 +29,7 @@ class FinetuneConfig:
     most: int | None = None
     train: TrainConfig = field(default_factory=lambda: TrainConfig(steps=500, learning_rate=1e-4))
     seed: int = 0
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 def finetuning(config: FinetuneConfig) -> TrainingJob:
@@ -30,6 +38,8 @@ def finetuning(config: FinetuneConfig) -> TrainingJob:
     The policy's scales are kept, so the training starts at its current performance.
     """
     parent = load(config.checkpoint)
+    if config.settings:
+        parent = with_settings(parent, config.settings)
     card = parent.card
     _refuse_unknown_parts(config, [name for name, _ in parent.policy.named_children()])
     names = [path.name for path in (*config.data, *config.keep)]
@@ -43,7 +53,7 @@ def finetuning(config: FinetuneConfig) -> TrainingJob:
             inputs=tuple(feature.name for feature in card.space.inputs),
             rate_hz=config.rate_hz,
             most=config.most,
-            settings=card.settings,
+            settings={**card.settings, **config.settings},
             train=config.train,
             seed=config.seed,
         ),
