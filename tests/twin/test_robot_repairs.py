@@ -113,6 +113,18 @@ def test_a_weak_gripper_gets_a_larger_limit_and_not_only_larger_gains(folder: Pa
     assert robot.build().compile().actuator("gripper").forcerange[1] == pytest.approx(gripper["force"])
 
 
+def test_a_gripper_that_crushes_things_is_limited(folder: Path):
+    """A limit of 35 N·m is a placeholder: the jaws would press with hundreds of newtons and sink into things."""
+    spec = with_jaws(most_rad=0.8)
+    drive = spec.actuator("jaws")
+    drive.set_to_position(kp=200, kv=2)
+    drive.forcerange = (-35, 35)
+    proposal, gripper = proposal_of(written(folder, spec))
+    assert any("it is limited to 50 N" in note for note in proposal.notes)
+    # Each of the two jaws has a lever of 70 mm, and one actuator moves both.
+    assert gripper["force"] == pytest.approx(50 * 2 * JAW_M, rel=0.4)
+
+
 def test_an_added_servo_can_move_fingers_with_placeholder_inertia(folder: Path):
     """Files for reinforcement learning have armature 1 for all joints."""
     spec = with_jaws(most_rad=0.8, armature=1.0)

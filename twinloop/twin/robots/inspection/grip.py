@@ -22,8 +22,6 @@ from twinloop.twin.robots.inspection.roles import JointRoles
 from twinloop.twin.robots.mjcf import MjcfRobot
 from twinloop.twin.robots.opening import between_fingers_m, distance_m
 
-MIN_GRIP_N = 20.0
-MOST_SCALE = 100.0
 SEARCH_STEPS = 6
 MIN_STROKE_M = 0.002
 FIXED_M = 0.002  # a finger tip that moves less does not move
@@ -271,6 +269,10 @@ class Grip:
         """Force at the finger tips that the limits of the actuator and of its joint allow."""
         return self._travel * self.force_limit
 
+    def limit_for(self, force_n: float) -> float:
+        """The limit of the actuator with which the fingers press with this force."""
+        return force_n / self._travel
+
     @property
     def _travel(self) -> float:
         """Movement of the actuator for one metre of the gap between the tips, which is the ratio of forces too."""
@@ -360,8 +362,3 @@ class Grip:
             farthest_m(self._model, data, contact_geoms(self._model, finger), data.xpos[self._hand], self.outward)
             for finger in self._fingers
         )
-
-
-def gain_scale(force_n: float) -> float:
-    """Factor on the actuator's gains with which it presses with 20 N."""
-    return 1.0 if force_n >= MIN_GRIP_N else float(min(np.ceil(MIN_GRIP_N / max(force_n, 1e-3)), MOST_SCALE))

@@ -12,7 +12,8 @@ from twinloop.errors import ModelError
 from twinloop.twin.robots.inspection.arm_load import load_of
 from twinloop.twin.robots.inspection.fingers import count_fingers, find_fingers, fitting_site
 from twinloop.twin.robots.inspection.flange import find_flange
-from twinloop.twin.robots.inspection.grip import MIN_STROKE_M, Grip, drive_of_gripper, gain_scale
+from twinloop.twin.robots.inspection.grip import MIN_STROKE_M, Grip, drive_of_gripper
+from twinloop.twin.robots.inspection.grip_force import with_firm_grip
 from twinloop.twin.robots.inspection.hold_trial import DEFAULT_GRIPPER, UnusableGripper, check_grip
 from twinloop.twin.robots.inspection.roles import roles_of
 from twinloop.twin.robots.inspection.servo_check import check_servos
@@ -263,7 +264,8 @@ class _Inspection:
             self.missing.append(
                 "no site between the finger tips with z out of the hand and y along the fingers: one is added"
             )
-        gripper = self._strong_enough(mapping.gripper, grip, grasping)
+        gripper, note = with_firm_grip(mapping.gripper, grip, grasping)
+        self.notes += [note] if note else []
         opened = grip.with_gap(OPEN_M) if grip.stroke_m > WIDE_M else grip.opened
         width_m, parallel_m = grip.width_m(tool, opened), grip.parallel_m(tool)
         if width_m < OBJECT_WIDTH_M:
@@ -282,21 +284,6 @@ class _Inspection:
             gripper = replace(gripper, closing_speed=speed)
         gripper = replace(gripper, open=round(grip.opening(opened), 4), closed=round(grip.opening(grip.closed), 4))
         return replace(mapping, tool_frame=frame, gripper=gripper)
-
-    def _strong_enough(self, gripper: GripperMapping, grip: Grip, grasping: mujoco.MjData) -> GripperMapping:
-        """The gripper with larger gains, or a larger limit of its force, if it presses with less than 20 N."""
-        force_n = grip.force_n(grasping)
-        scale = gain_scale(force_n)
-        if scale == 1:
-            return gripper
-        what = "gains are" if gripper.actuator else "force is"
-        self.notes.append(f"the gripper presses with {force_n:.1f} N only; its {what} multiplied by {scale:g}")
-        if not gripper.actuator:
-            return replace(gripper, force=round(scale * grip.force_limit / len(gripper.joints), 3))
-        gripper = replace(gripper, gain_scale=gain_scale(grip.unlimited_force_n(grasping)))
-        if gain_scale(grip.most_force_n) > 1:
-            gripper = replace(gripper, force=round(grip.force_limit * gain_scale(grip.most_force_n), 3))
-        return gripper
 
     def _grip(self, mapping: MjcfRobot, hand: str) -> tuple[mujoco.MjModel, Grip]:
         model = self._compile(mapping.build())
