@@ -28,7 +28,8 @@ FIXED_M = 0.002  # a finger tip that moves less does not move
 PAD_M = 0.008  # half of the length of a pad
 STRIKES_J, QUICK_S = 0.09, 0.4
 """Largest energy of the closing fingers, and the time in which fingers close that need not be slowed down."""
-WEDGE_RAD = 0.3  # angle between the jaws at which things with little friction do not slip out yet
+WEDGE_RAD, SINGLE_WEDGE_RAD = 0.3, 0.1
+"""Angle between the jaws at which things with little friction do not slip out yet: of two that turn, and of one."""
 
 
 @dataclass(frozen=True)
@@ -298,12 +299,13 @@ class Grip:
 
     def parallel_m(self, tool: ToolPose) -> float:
         """The gap at which jaws that turn are at a small angle to each other; infinite for parallel ones."""
-        if self.wedge_rad(tool, self.opened) < WEDGE_RAD:
+        most_rad = SINGLE_WEDGE_RAD if len(self._turning) == 1 else WEDGE_RAD
+        if self.wedge_rad(tool, self.opened) < most_rad:
             return np.inf
         narrow, wide = self.closed_control, self.open_control
         for _ in range(SEARCH_STEPS):
             control = (narrow + wide) / 2
-            inside = self.wedge_rad(tool, self.at(control)) < WEDGE_RAD
+            inside = self.wedge_rad(tool, self.at(control)) < most_rad
             narrow, wide = (control, wide) if inside else (narrow, control)
         return self.gap_m(self.at(narrow))
 
@@ -335,8 +337,8 @@ class Grip:
             for finger, sign in zip(self._fingers, (-1.0, 1.0), strict=True)
             for point in points
         ]
-        if len(self._turning) == 1 or min(widths) < 0:
-            # A single jaw swings away from the tool's frame; so do two that are wide open.
+        if min(widths) < 0:
+            # Jaws that are wide open swing away from the tool's frame.
             return self._turned_rad(data)
         inner, outer = widths[0] + widths[2], widths[1] + widths[3]
         return float(np.arctan((outer - inner) / (2 * PAD_M)))
