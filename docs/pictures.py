@@ -18,7 +18,7 @@ from PIL import Image
 
 from twinloop.cli import main
 from twinloop.dashboard.effects.looks import range_of
-from twinloop.dashboard.effects.picture import picture_of
+from twinloop.dashboard.effects.picture import pictures_of
 from twinloop.dashboard.effects.strips import StripRenderer
 from twinloop.observe.image import sensed
 from twinloop.observe.renderer import Renderer
@@ -52,10 +52,9 @@ def draw_rows(names: list[str]) -> None:
     """Draw the effect of each named row and list the files in the index."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     index = json.loads(INDEX.read_text(encoding="utf-8")) if INDEX.exists() else {}
-    renderer = StripRenderer()
-    for name in names:
-        begin = time.perf_counter()
-        picture = picture_of(BY_NAME[name], renderer)
+    begin = time.perf_counter()
+    for picture in pictures_of((BY_NAME[name] for name in names), StripRenderer()):
+        name = picture.row.name
         file = FOLDER / (name + picture.suffix)
         for old in FOLDER.glob(f"{name}.*"):
             old.unlink()
@@ -66,8 +65,8 @@ def draw_rows(names: list[str]) -> None:
             "range": list(range_of(BY_NAME[name])),
             "clearness": float(f"{picture.clearness:.3g}"),
         }
-        seconds = time.perf_counter() - begin
-        print(f"{file.name:36} {picture.look:14} {picture.clearness:8.1f} {len(picture.content):7,} B {seconds:5.1f} s")
+        print(f"{file.name:36} {picture.look:14} {picture.clearness:8.1f} {len(picture.content):7,} B")
+    print(f"{len(names)} pictures in {time.perf_counter() - begin:.1f} s")
     index = {row.name: index[row.name] for row in TABLE if row.name in index}
     INDEX.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
     kept = {entry["file"] for entry in index.values()} | {INDEX.name}

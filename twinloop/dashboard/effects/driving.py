@@ -7,13 +7,13 @@ from twinloop.dashboard.effects.mobile_measures import (
     MobileMeasure,
     Three,
     clearest,
-    draws_of_values,
     length,
     tapes_of,
 )
 from twinloop.observe.wheel_sensors import WheelSensors
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.effect import draws_of_values
 from twinloop.simulate.wheel_cell import WheelCell
 from twinloop.twin.wheels.diff_drive import DIFF_DRIVE
 from twinloop.twin.wheels.floor_plan import PERSON_RADIUS_M, cast_rays, clearance_m

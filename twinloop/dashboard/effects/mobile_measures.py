@@ -5,10 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.randomize.draw import Draws, Sampler
-from twinloop.randomize.parameter import Parameter
-from twinloop.randomize.table import BY_NAME
-
 Channels = dict[str, np.ndarray]
 """Name -> (frames, ...) of one episode."""
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -40,20 +36,6 @@ def clearest(measures: Mapping[str, MobileMeasure], tapes: list[Channels]) -> tu
     name = max(apart, key=lambda measure: float(np.mean(apart[measure])))
     low, nominal, high = lines[name]
     return name, (low, nominal, high), float(apart[name].max())
-
-
-def draws_of_values(row: Parameter, values: tuple[float, ...], given: Mapping[str, float]) -> Draws:
-    """One episode for each value of a row. All are attempt 0 and share its noise, so that only the row differs.
-
-    Args:
-        given: row -> value of other rows.
-    """
-    count = len(values)
-    columns = {column: np.repeat(array, count) for column, array in Sampler({}, seed=0).draw(0, 1).values.items()}
-    columns |= {column: np.full(count, given[name]) for name in given for column in BY_NAME[name].columns}
-    columns |= {column: np.array(values, float) for column in row.columns}
-    varied = tuple(column for column in columns if column.partition(".")[0] in {row.name, *given})
-    return Draws(np.zeros(count, int), columns, varied)
 
 
 def tapes_of(frames: list[Channels], count: int) -> list[Channels]:

@@ -1,6 +1,6 @@
 """EffectPicture: a picture of a row's effect, as the bytes of a small file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
@@ -16,7 +16,7 @@ from twinloop.dashboard.formatting import number
 from twinloop.dashboard.images import jpeg_bytes
 from twinloop.dashboard.sheet import FAINT, GAP_PX, LINE_PX, PAPER, write_text
 from twinloop.randomize.parameter import Parameter
-from twinloop.run.effect import RowEffect, effect_of
+from twinloop.run.effect import RowEffect, Sweep, effects_of
 
 TILES = 5
 WORDS_PX = 440
@@ -45,47 +45,68 @@ class EffectPicture:
         return self.draw()
 
 
-def picture_of(row: Parameter, studio: StripRenderer) -> EffectPicture:
-    """The picture of the first look with a clear difference, or else of the measure that the row changes most."""
-    if "arm" not in row.robots:
-        return _moving(row)
-    setting = setting_of(row)
+def pictures_of(rows: Iterable[Parameter], studio: StripRenderer) -> Iterator[EffectPicture]:
+    """The picture of each row: of the first look with a clear difference, or else of the measure that it changes most.
 
-    # Simulated on first use: most rows need only one of the two.
-    @cache
-    def ends() -> RowEffect:
-        return effect_of(row, _three(row), scene=setting.scene, given=setting.given)
+    What all rows need is simulated together, before the first picture.
+    """
+    rows = list(rows)
+    sweeps = [_sweep(row, _first_values(row)) for row in rows if "arm" in row.robots]
+    effects = {effect.row.name: effect for effect in effects_of(sweeps)}
+    for row in rows:
+        yield _picture(effects[row.name], studio) if row.name in effects else _moving(row)
 
+
+def _picture(first: RowEffect, studio: StripRenderer) -> EffectPicture:
+    row = first.row
+
+    # Few rows need more than the first values.
     @cache
-    def swept() -> RowEffect:
-        return effect_of(row, _tiles(row), scene=setting.scene, given=setting.given)
+    def at(values: tuple[float, ...]) -> RowEffect:
+        return first if values == tuple(first.values) else effects_of([_sweep(row, values)])[0]
 
     pictures: list[EffectPicture] = []
     for name in looks_of(row):
         look = LOOKS[name]
         if isinstance(look, Sentences):
-            return _sentences(swept(), name)
-        pictures.append(_strip(swept(), name, look, studio) if isinstance(look, Strip) else _curves(ends(), name, look))
-        if pictures[-1].clearness >= CLEAR:
-            return pictures[-1]
-    if not setting.look:
-        measures = measures_of(ends())
-        name = largest(ends(), measures)
-        pictures.append(_curves(ends(), name, measures[name]))
+            return _sentences(at(_tiles(row)), name)
+        picture = (
+            _strip(at(_tiles(row)), name, look, studio)
+            if isinstance(look, Strip)
+            else _curves(at(_three(row)), name, look)
+        )
+        if picture.clearness >= CLEAR:
+            return picture
+        pictures.append(picture)
+    if not setting_of(row).look:
+        measures = measures_of(at(_three(row)))
+        name = largest(at(_three(row)), measures)
+        pictures.append(_curves(at(_three(row)), name, measures[name]))
     return max(pictures, key=lambda picture: picture.clearness)
 
 
-def _tiles(row: Parameter) -> list[float]:
+def _sweep(row: Parameter, values: tuple[float, ...]) -> Sweep:
+    setting = setting_of(row)
+    return Sweep(row, values, scene=setting.scene, given=setting.given)
+
+
+def _first_values(row: Parameter) -> tuple[float, ...]:
+    """The values that the first look of a row shows."""
+    looks = looks_of(row)
+    return _tiles(row) if looks and isinstance(LOOKS[looks[0]], Strip | Sentences) else _three(row)
+
+
+def _tiles(row: Parameter) -> tuple[float, ...]:
     if row.words:
-        return [float(number) for number in range(len(row.words))]
+        return tuple(float(number) for number in range(len(row.words)))
     values = np.linspace(*range_of(row), TILES)
-    return np.unique(np.floor(values)).tolist() if row.pool else values.tolist()
+    return tuple((np.unique(np.floor(values)) if row.pool else values).tolist())
 
 
-def _three(row: Parameter) -> list[float]:
+def _three(row: Parameter) -> tuple[float, float, float]:
     """Low, nominal and high; nominal may lie outside, or be one of the two."""
     low, high = range_of(row)
-    return [low, row.nominal, high]
+    return low, row.nominal, high
 
 
 def _curves(effect: RowEffect, name: str, measure: Measure) -> EffectPicture:

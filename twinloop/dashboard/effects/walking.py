@@ -7,13 +7,13 @@ from twinloop.dashboard.effects.mobile_measures import (
     MobileMeasure,
     Three,
     clearest,
-    draws_of_values,
     length,
     tapes_of,
 )
 from twinloop.observe.walk_sensors import WalkSensors
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import BY_NAME
+from twinloop.run.effect import draws_of_values
 from twinloop.simulate.walk_cell import WalkCell
 from twinloop.twin.legs.quadruped import QUADRUPED
 from twinloop.twin.legs.terrain import make_terrain
