@@ -2,10 +2,12 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.short_episodes import short_episodes
 from twinloop.cli import main
 from twinloop.diagnose.report import read_report
 from twinloop.randomize.parameter import GAPS
@@ -14,10 +16,12 @@ from twinloop.run.config import load_config
 pytest.importorskip("torch", reason="needs twinloop[learn]")
 
 CELL = """\
+scene: {task: pick_and_place}
 randomization:
   physics: {object_position_noise_cm: [-0.2, 0.2]}
 """
 ROBOT = """\
+scene: {task: pick_and_place}
 randomization:
   physics: {object_position_noise_cm: [-1.3, 1.3]}
 """
@@ -29,6 +33,13 @@ LOOP = [
     "--cells", "1", "--cell-episodes", "4", "--evaluation-episodes", "8", "--ungated", "--workers", "1",
     "--json", "--out", "loops/a",
 ]  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limit() -> Iterator[None]:
+    """The expert needs 4 s."""
+    with short_episodes("pick_and_place", 8.0):
+        yield
 
 
 @pytest.fixture(scope="module")

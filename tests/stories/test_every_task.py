@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import twinloop as tl
+from tests.short_episodes import short_episodes
 from twinloop.dashboard.evaluation import write_evaluation_report
 from twinloop.dashboard.report import write_report
 from twinloop.dataset import Dataset
@@ -67,7 +68,8 @@ def test_a_task_goes_from_scene_to_report(task: str, tmp_path: Path):
 
     train_policy(data, tmp_path / "policy")
     candidate = candidate_of(tmp_path / "policy")
-    evaluation = evaluate(candidate, config.with_seed(77), config_name=task, episodes=TRIALS, workers=1)
+    with short_episodes(task, 3.0):
+        evaluation = evaluate(candidate, config.with_seed(77), config_name=task, episodes=TRIALS, workers=1)
     assert len(evaluation.outcomes) == TRIALS
     write_evaluation(evaluation, tmp_path / "evaluation")
     assert write_evaluation_report(evaluation, tmp_path / "evaluation").exists()

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tests.deploy.lerobot.conftest import content
+from tests.short_episodes import short_episodes
 from twinloop.cli import main
 from twinloop.dataset import Dataset
 from twinloop.gate.registry import Registry
@@ -40,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict]:
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, short_episodes("press_button", 5.0):
         patch.chdir(folder)
         code = main(list(words))
     return code, json.loads(capsys.readouterr().out.splitlines()[-1])

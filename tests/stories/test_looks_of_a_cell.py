@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.short_episodes import short_episodes
 from twinloop.cli import main
 from twinloop.dataset import Dataset
 from twinloop.diagnose.report import read_report
@@ -12,7 +13,11 @@ from twinloop.diagnose.report import read_report
 pytest.importorskip("torch", reason="needs twinloop[learn]")
 pytest.importorskip("av", reason="needs twinloop[video]")
 
-BLIND = "randomization:\n  physics: {object_position_noise_cm: [-0.2, 0.2]}\n"
+BLIND = """\
+scene: {task: press_button}
+randomization:
+  physics: {object_position_noise_cm: [-0.2, 0.2]}
+"""
 CELL = (
     BLIND
     + """\
@@ -34,7 +39,8 @@ def test_lighting_of_a_cell_is_diagnosed_from_images_alone(tmp_path: Path, monke
         "deploy policy --robot twin:dim.yaml --episodes 8 --out runlog",
         "diagnose runlog --policy policy --twin cell.yaml --cells 1 --episodes 4 --out found",
     ):
-        assert main([*line.split(), "--json"]) == 0, line
+        with short_episodes("press_button", 5.0):
+            assert main([*line.split(), "--json"]) == 0, line
 
     log = Dataset.open(Path("runlog"))
     pictures = log.pictures(0, FRONT)
