@@ -16,12 +16,10 @@ from twinloop.run.config import load_config
 pytest.importorskip("torch", reason="needs twinloop[learn]")
 
 CELL = """\
-scene: {task: pick_and_place}
 randomization:
   physics: {object_position_noise_cm: [-0.2, 0.2]}
 """
 ROBOT = """\
-scene: {task: pick_and_place}
 randomization:
   physics: {object_position_noise_cm: [-1.3, 1.3]}
 """

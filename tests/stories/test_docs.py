@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from tests.calibrate.made import command, logs_of_truth, write_json, xl330
 from tests.pages import blocks, run_commands, run_python
+from tests.short_episodes import short_episodes
 from twinloop.cli import main
 from twinloop.cli.commands import COMMANDS
 from twinloop.dashboard.effects.looks import range_of
@@ -31,6 +33,13 @@ from twinloop.twin.twin import Twin
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 WORDS = {2: "two", 3: "three", 4: "four"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limit() -> Iterator[None]:
+    """The expert needs 4 s. Most policies of the pages fail here, because they are trained in a few steps."""
+    with short_episodes("pick_and_place", 8.0):
+        yield
 
 
 @pytest.fixture(scope="module")
