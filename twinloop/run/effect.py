@@ -66,7 +66,7 @@ class RowEffect:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class RowSweep:
     """One row of the table at several values.
 
     Attributes:
@@ -105,7 +105,7 @@ class Sweep:
         return self.scene, built, kind_for(set(servos)) if servos else "", delayed
 
 
-def effects_of(sweeps: Iterable[Sweep]) -> list[RowEffect]:
+def effects_of(sweeps: Iterable[RowSweep]) -> list[RowEffect]:
     """Simulate the same episode once for each value of each sweep. Sweeps that fit into one twin run side by side."""
     sweeps, effects = list(sweeps), {}
     batches: dict[tuple[object, ...], list[int]] = {}
@@ -116,7 +116,7 @@ def effects_of(sweeps: Iterable[Sweep]) -> list[RowEffect]:
     return [effects[number] for number in range(len(sweeps))]
 
 
-def _simulate(sweeps: Sequence[Sweep]) -> list[RowEffect]:
+def _simulate(sweeps: Sequence[RowSweep]) -> list[RowEffect]:
     """The effects of sweeps with equal parts."""
     varied = {name: values for sweep in sweeps for name, values in sweep.varied.items()}
     config = replace(_quiet_config(sweeps[0].scene), randomization=varied)

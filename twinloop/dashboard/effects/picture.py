@@ -16,7 +16,7 @@ from twinloop.dashboard.formatting import number
 from twinloop.dashboard.images import jpeg_bytes
 from twinloop.dashboard.sheet import FAINT, GAP_PX, LINE_PX, PAPER, write_text
 from twinloop.randomize.parameter import Parameter
-from twinloop.run.effect import RowEffect, Sweep, effects_of
+from twinloop.run.effect import RowEffect, RowSweep, effects_of
 
 TILES = 5
 WORDS_PX = 440
@@ -85,9 +85,9 @@ def _picture(first: RowEffect, studio: StripRenderer) -> EffectPicture:
     return max(pictures, key=lambda picture: picture.clearness)
 
 
-def _sweep(row: Parameter, values: tuple[float, ...]) -> Sweep:
+def _sweep(row: Parameter, values: tuple[float, ...]) -> RowSweep:
     setting = setting_of(row)
-    return Sweep(row, values, scene=setting.scene, given=setting.given)
+    return RowSweep(row, values, scene=setting.scene, given=setting.given)
 
 
 def _first_values(row: Parameter) -> tuple[float, ...]:
