@@ -35,7 +35,7 @@ LOOP = [
 
 @pytest.fixture(scope="module", autouse=True)
 def limit() -> Iterator[None]:
-    """The expert needs 4 s."""
+    """The expert needs less."""
     with short_episodes("pick_and_place", 8.0):
         yield
 

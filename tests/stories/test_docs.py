@@ -37,7 +37,7 @@ WORDS = {2: "two", 3: "three", 4: "four"}
 
 @pytest.fixture(scope="module", autouse=True)
 def limit() -> Iterator[None]:
-    """The expert needs 4 s. Most policies of the pages fail here, because they are trained in a few steps."""
+    """The expert needs less. Most policies of the pages fail here, because they are trained in a few steps."""
     with short_episodes("pick_and_place", 8.0):
         yield
 
