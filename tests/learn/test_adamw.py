@@ -11,12 +11,16 @@ TRAIN = """
 import sys, torch
 from twinloop.learn.optimise import Optimisation
 from twinloop.learn.adamw import AdamW
+from twinloop.learn.policy import normal_parameter
 weight = torch.nn.Parameter(torch.ones(3))
 optimiser = AdamW([weight], rate=0.1, weight_decay=0.1)
 (weight ** 2).sum().backward()
 torch.nn.utils.clip_grad_norm_([weight], 1.0)
 optimiser.step()
 optimiser.zero_grad()
+with torch.device("meta"):
+    assert normal_parameter(2, 3, std=1.0).is_meta
+assert normal_parameter(200, std=2.0).std() > 1
 assert (weight < 1).all() and weight.grad is None
 print(sorted(name for name in sys.modules if name.startswith("torch._dynamo"))[:5])
 """

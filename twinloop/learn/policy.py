@@ -77,6 +77,13 @@ def tensors_of(batch: Batch, device: torch.device | str = "cpu") -> TensorBatch:
     return TensorBatch(inputs, to_tensor(batch.actions, device), to_tensor(batch.real, device), batch.tasks, labels)
 
 
+def normal_parameter(*shape: int, std: float) -> nn.Parameter:
+    """Return a parameter with normally distributed initial values."""
+    values = torch.empty(*shape)
+    # Without memory (`checkpoint.load`) there is nothing to draw, and drawing would import a compiler for 1.5 s.
+    return nn.Parameter(values if values.is_meta else nn.init.normal_(values, std=std))
+
+
 class VectorInputs(nn.Module):
     """Returns (n, width): all vectors of an observation, normalised, and the `real` flag."""
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from twinloop.learn.augment import shifted
-from twinloop.learn.policy import LabelTensors
+from twinloop.learn.policy import LabelTensors, normal_parameter
 from twinloop.learn.space import Space
 
 CELL_PX = 16
@@ -36,7 +36,7 @@ class ImageEncoder(nn.Module):
                 nn.Conv2d(32, 64, 3, stride=2, padding=1), nn.GroupNorm(8, 64), nn.GELU(),
                 nn.Conv2d(64, width, 3, stride=2, padding=1),
             )  # fmt: skip
-            self.place = nn.Parameter(nn.init.normal_(torch.empty(self.tokens, width), std=0.02))
+            self.place = normal_parameter(self.tokens, width, std=0.02)
 
     def forward(
         self, inputs: Mapping[str, Tensor], real: Tensor, labels: LabelTensors | None = None,  # noqa: ARG002

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from twinloop.learn.policies._attention import DecoderLayer, EncoderLayer
 from twinloop.learn.policies._vision import vision
-from twinloop.learn.policy import ActionCode, LabelTensors, Policy, TensorBatch, VectorInputs
+from twinloop.learn.policy import ActionCode, LabelTensors, Policy, TensorBatch, VectorInputs, normal_parameter
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
 
@@ -71,8 +71,7 @@ class ActPolicy(Policy):
         self.enter = nn.ModuleList(_enter(vector.width, width) for vector in vectors)
         self.sight = vision(space, scales, width=width, settings=self._settings)
         self.encoder = nn.ModuleList(EncoderLayer(width, heads) for _ in range(encoder_layers))
-        # Not 0.5 * torch.randn(...): without memory (`checkpoint.load`) that would import a compiler for 1 s.
-        self.queries = nn.Parameter(nn.init.normal_(torch.empty(horizon, width), std=0.5))
+        self.queries = normal_parameter(horizon, width, std=0.5)
         self.decoder = nn.ModuleList(DecoderLayer(width, heads) for _ in range(decoder_layers))
         self.norm, self.remembered = nn.LayerNorm(width), nn.LayerNorm(width)
         self.leave = nn.Linear(width, space.action.shape[0])
