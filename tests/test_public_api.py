@@ -37,7 +37,7 @@ randomization:
     object_mass_kg: [0.05, 0.4]
     friction_coefficient: [0.2, 1.1]
     object_position_noise_cm: [-0.2, 0.2]
-rollout: {parallel_envs: 16, episodes_per_env: 3}
+rollout: {parallel_envs: 16, episodes_per_env: 3, timestep_ms: 5}
 """
 
 
