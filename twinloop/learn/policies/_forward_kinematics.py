@@ -25,25 +25,26 @@ class ForwardKinematics(nn.Module):
     def forward(self, inputs: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Return (n, 3) positions in metres and (n, 3, 3) rotations, tool to world."""
         positions, constants = inputs[STATE][:, self._columns], self.get_buffer("constants")
-        identity = torch.eye(3, device=positions.device)
-        # Not len(positions), which would fix the batch size of an ONNX export.
-        rotation = identity.expand(positions.shape[0], 3, 3)
-        point = torch.zeros_like(positions[:, :3])
-        for number in range(len(self._columns)):
-            before, shift, axis, reference, slides = constants[number].split([9, 3, 3, 1, 1])
-            point = point + rotation @ shift
-            rotation = rotation @ before.view(3, 3)
-            moved = positions[:, number] - reference
-            turned = (moved * (1 - slides))[:, None, None]
-            point = point + (rotation @ axis) * (moved * slides)[:, None]
-            skew = _skew(axis)
-            # Rodrigues' formula.
-            rotation = rotation @ (identity + turned.sin() * skew + (1 - turned.cos()) * (skew @ skew))
-        before, shift, _ = constants[-1].split([9, 3, 5])
-        return point + rotation @ shift, rotation @ before.view(3, 3)
+        before, shifts, axes, references, slides = constants.split([9, 3, 3, 1, 1], dim=1)
+        frames = before.reshape(-1, 3, 3)
+        moved = positions - references[:-1, 0]
+        slid = moved * slides[:-1, 0]
+        turned = (moved - slid)[..., None, None]
+        skew = _skew(axes[:-1])
+        # All joints at once, each in the frame of the previous one: the loop below is short, and so is an ONNX graph.
+        # Rotations by Rodrigues' formula.
+        turns = torch.eye(3, device=moved.device) + turned.sin() * skew + (1 - turned.cos()) * (skew @ skew)
+        turns = frames[:-1] @ turns
+        steps = shifts[:-1] + (frames[:-1] @ axes[:-1, :, None]).squeeze(-1) * slid[..., None]
+        rotation, point = turns[:, 0], steps[:, 0]
+        for number in range(1, len(self._columns)):
+            point = point + (rotation @ steps[:, number, :, None]).squeeze(-1)
+            rotation = rotation @ turns[:, number]
+        return point + rotation @ shifts[-1], rotation @ frames[-1]
 
 
-def _skew(axis: Tensor) -> Tensor:
-    x, y, z = axis.unbind()
+def _skew(axes: Tensor) -> Tensor:
+    """(n, 3, 3) matrices of the cross product with (n, 3) axes."""
+    x, y, z = axes.unbind(-1)
     zero = torch.zeros_like(x)
-    return torch.stack([zero, -z, y, z, zero, -x, -y, x, zero]).view(3, 3)
+    return torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], dim=-1).reshape(-1, 3, 3)
