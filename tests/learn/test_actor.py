@@ -1,6 +1,6 @@
 """PolicyActor: inference runs when a chunk is finished; commands stay within limits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import SEED_RANGES
 from tests.learn.neighbours import Neighbours, space_of
+from tests.short_episodes import short_episodes
 from twinloop.learn.actor import BATCH, PolicyActor
 from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime
@@ -23,6 +24,13 @@ from twinloop.simulate.rollout import rollout
 from twinloop.twin.twin import Twin
 
 NOISY = SEED_RANGES | {"encoder_noise_mrad": Uniform(0, 1), "observation_delay_ms": Uniform(0, 40)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limit() -> Iterator[None]:
+    """Most runtimes of these tests never succeed."""
+    with short_episodes("pick_and_place", 8.0):
+        yield
 
 
 def run(

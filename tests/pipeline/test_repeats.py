@@ -1,5 +1,6 @@
 """Real trials once more in the twin: where they were laid out, and as they ended if the robot was the twin itself."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from tests.conftest import Simulate
 from tests.deploy.neighbour_policy import PROGRAM
 from tests.learn.neighbours import Neighbours
+from tests.short_episodes import short_episodes
 from twinloop.dataset import Dataset
 from twinloop.deploy.session import deploy
 from twinloop.errors import UsageError
@@ -28,6 +30,13 @@ randomization:
 rollout: {parallel_envs: 64}
 """
 COUNT = 6
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limit() -> Iterator[None]:
+    """The expert needs less."""
+    with short_episodes("pick_and_place", 8.0):
+        yield
 
 
 @pytest.fixture(scope="module")
