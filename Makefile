@@ -55,7 +55,7 @@ run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 test: lint chromium ## lint, then types and all tests side by side
 	@$(MAKE) --no-print-directory --jobs=2 type tests
 
-tests: setup
+tests: setup ## all tests, without lint and types
 	$(PYTEST)
 
 times: setup ## run all tests and write their CPU times into tests/module_times.json

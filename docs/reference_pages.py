@@ -22,10 +22,10 @@ from twinloop.randomize.parameter import GAPS, Parameter
 from twinloop.randomize.table import TABLE
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.robot_files.mjcf import MjcfRobot
+from twinloop.twin.robot_parts.grippers import GRIPPERS
+from twinloop.twin.robot_summary import summary_of
 from twinloop.twin.robots import robots
-from twinloop.twin.robots.grippers import GRIPPERS
-from twinloop.twin.robots.mjcf import MjcfRobot
-from twinloop.twin.robots.summary import summary_of
 from twinloop.twin.shapes import SHAPES
 from twinloop.twin.tasks.handover import HANDOVER
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE

@@ -18,7 +18,7 @@ from twinloop.run.scene import SceneConfig
 from twinloop.twin.content import robot_content, task_content
 from twinloop.twin.fixtures.hole import CLEARANCE_ROW
 from twinloop.twin.relations import at
-from twinloop.twin.robots import model_source
+from twinloop.twin.robot_files import model_source
 from twinloop.twin.robots.franka_panda import build
 from twinloop.twin.skills import grasp, lift
 

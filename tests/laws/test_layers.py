@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[2] / "twinloop"
 
 LAYERS = (
     # foundations
-    "errors", "durable", "lazy", "plugins", "signals", "config",
+    "errors", "durable", "lazy", "plugins", "catalog", "signals", "config",
     # stages, in the order of the flow
     "twin", "randomize", "simulate", "observe", "curate", "run", "scene_export", "fleet",
     "environments", "dataset", "learn", "gate",
@@ -42,8 +42,8 @@ CLOSED = {
     "scene_export": ("drives", "files", "links", "looks", "mjcf", "scene", "soft", "spec", "surfaces", "transforms",
                      "urdf", "usd"),
     "simulate": ("cpu_engine", "warp_engine"),
-    "twin": ("convex_parts", "mesh_file", "product_families", "product_parts",
-             "robots.so101", "robots.trial", "tasks.handover"),
+    "twin": ("meshes.convex_parts", "meshes.mesh_file", "products.families", "products.parts",
+             "robot_files.trial", "robots.so101", "tasks.handover"),
 }  # fmt: skip
 """Room -> modules (or packages, or the prefix `_`) that no other room imports."""
 

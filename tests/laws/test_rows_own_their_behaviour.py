@@ -52,7 +52,7 @@ ALLOWED: dict[str, tuple[int, str]] = {
     "twin/table.py": (2, TABLE_TOP),
     "curate/checks.py": (1, TABLE_TOP),
     "curate/failure.py": (1, TABLE_TOP),
-    "twin/robots/mjcf.py": (1, "a key of a robot file has the name of the row: the stiffness of each servo"),
+    "twin/robot_files/mjcf.py": (1, "a key of a robot file has the name of the row: the stiffness of each servo"),
     "twin/fixtures/hole.py": (1, "the fixture names the row that it brings"),
     "twin/tasks/bin_picking.py": (4, LAYOUT),
     "twin/tasks/handover.py": (8, "the person of this task"),

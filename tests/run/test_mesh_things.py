@@ -16,7 +16,7 @@ from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.grasps import grips_of
-from twinloop.twin.mesh_body import mesh_object
+from twinloop.twin.meshes.mesh_body import mesh_object
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 MUG = "mesh: assets/mug.obj, scale: 0.001"

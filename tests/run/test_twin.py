@@ -1,9 +1,15 @@
 """A process compiles the twin of a config once. Configs that give other episodes have other twins."""
 
+import shutil
 from pathlib import Path
 
+import yaml
+
+from tests.twin.small_robots import stl_box, urdf_arm
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import MAX_COMPILED, twin_of
+from twinloop.twin.robot_files.inspection.proposal import propose
+from twinloop.twin.robot_files.model_source import ModelSource
 
 
 def config(text: str) -> RunConfig:
@@ -25,3 +31,17 @@ def test_the_number_of_kept_twins_is_bounded():
     for longest in range(31, 31 + MAX_COMPILED):
         twin_of(config(f"curate: {{longest_s: {longest}}}"))
     assert twin_of(config("curate: {longest_s: 30}")) is not first
+
+
+def test_the_twin_of_a_moved_robot_reads_its_meshes_from_the_new_folder(tmp_path: Path):
+    twins = []
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        stl_box(folder / "forearm.stl", 0.08)
+        (folder / "arm.urdf").write_text(urdf_arm(fingers=True, mesh="forearm.stl"))
+        robot = propose(ModelSource(folder / "arm.urdf")).mapping
+        text = yaml.safe_dump({"scene": {"robot": robot, "task": "pick_and_place"}})
+        twins.append(twin_of(config_from_text(text, name="cell.yaml", folder=folder)))
+        shutil.rmtree(tmp_path / "first", ignore_errors=name == "second")
+    assert twins[0].model is twins[1].model
+    twins[1].robot.build()

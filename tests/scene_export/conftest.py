@@ -13,8 +13,8 @@ from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.default import embedded_config
 from twinloop.scene_export.snapshot import Snapshot, snapshot_of
 from twinloop.twin.objects import OBJECTS
-from twinloop.twin.robots.inspection.proposal import propose
-from twinloop.twin.robots.model_source import ModelSource
+from twinloop.twin.robot_files.inspection.proposal import propose
+from twinloop.twin.robot_files.model_source import ModelSource
 
 
 def soft_cell() -> RunConfig:

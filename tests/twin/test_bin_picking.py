@@ -13,7 +13,7 @@ from twinloop.simulate.finger_room import blocked_m
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.packing import packed
 from twinloop.twin.phase import FingerRoom
-from twinloop.twin.products import POOL, products
+from twinloop.twin.products.pool import POOL, products
 from twinloop.twin.tasks.bin_picking import BIN_PICKING, HALF_M, NAMED, SLOTS, WALL_M
 
 WIDTH = 24

@@ -7,9 +7,9 @@ import pytest
 
 from tests.twin.small_robots import urdf_arm
 from twinloop.errors import ModelError, UsageError
-from twinloop.twin.collada import read_collada
-from twinloop.twin.mesh_file import binary_stl, read_triangles
-from twinloop.twin.robots.model_source import ModelSource
+from twinloop.twin.meshes.collada import read_collada
+from twinloop.twin.meshes.mesh_file import binary_stl, read_triangles
+from twinloop.twin.robot_files.model_source import ModelSource
 
 CORNERS = np.array([(x, y, z) for x in (0, 2) for y in (0, 4) for z in (0, 6)], float)
 QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]

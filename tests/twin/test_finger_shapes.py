@@ -6,10 +6,10 @@ import mujoco
 import numpy as np
 import pytest
 
-from twinloop.twin.robots.finger_shapes import divide_fingers
-from twinloop.twin.robots.inspection.grip import drive_of_gripper
-from twinloop.twin.robots.inspection.roles import roles_of
-from twinloop.twin.robots.model_source import ModelSource
+from twinloop.twin.robot_files.finger_shapes import divide_fingers
+from twinloop.twin.robot_files.inspection.grip import drive_of_gripper
+from twinloop.twin.robot_files.inspection.roles import roles_of
+from twinloop.twin.robot_files.model_source import ModelSource
 
 OUTLINE = ((0, 0), (0.06, 0), (0.06, 0.01), (0.01, 0.01), (0.01, 0.04), (0, 0.04))
 IN_THE_HOLLOW = np.array([0.02, 0.02, 0.01])

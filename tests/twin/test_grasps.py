@@ -7,8 +7,8 @@ import pytest
 
 from tests.twin.test_mesh import box, obj
 from twinloop.twin.grasps import NARROWEST, grips_of
-from twinloop.twin.mesh_body import mesh_object
-from twinloop.twin.mesh_grips import _enclosed
+from twinloop.twin.meshes.mesh_body import mesh_object
+from twinloop.twin.meshes.mesh_grips import _enclosed
 from twinloop.twin.objects import OBJECTS, SceneObject
 from twinloop.twin.rotation import DOWN, about_z, pointing_down, product
 from twinloop.twin.shapes import SHAPES

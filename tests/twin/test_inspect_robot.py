@@ -12,10 +12,10 @@ from tests.twin.small_robots import stl_box, urdf_arm
 from twinloop.cli import main
 from twinloop.dataset import Dataset
 from twinloop.run.config import config_from_text
+from twinloop.twin import robot_measures
 from twinloop.twin.robot import Robot
-from twinloop.twin.robots import measure
+from twinloop.twin.robot_parts.grippers import GRIPPERS
 from twinloop.twin.robots.franka_panda import build
-from twinloop.twin.robots.grippers import GRIPPERS
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_the_closed_tips_of_an_attached_gripper_are_where_its_fingers_are(
 def fingertip_m(robot: Robot, control: float) -> float:
     """How far the fingers of the settled gripper extend along the tool's z axis, from the tool's frame."""
     model, gripper = robot.build().compile(), robot.gripper
-    data = measure.settled(
+    data = robot_measures.settled(
         model, model.actuator(gripper.actuator).id, control,
         joints=[model.joint(name).id for name in gripper.joints],
         arm_joints=[model.joint(name).id for name in robot.arm_joints], home_rad=robot.home_rad,

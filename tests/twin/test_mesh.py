@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from twinloop.errors import ModelError
-from twinloop.twin.convex_parts import ConvexPart, convex_parts
-from twinloop.twin.mesh import load_mesh, mass_properties
-from twinloop.twin.mesh_file import MOST_BYTES
+from twinloop.twin.meshes.convex_parts import ConvexPart, convex_parts
+from twinloop.twin.meshes.mesh_asset import load_mesh, mass_properties
+from twinloop.twin.meshes.mesh_file import MOST_BYTES
 
 Mesh = tuple[np.ndarray, np.ndarray]
 
@@ -214,7 +214,7 @@ BAD = {
     "point.obj": (b"v 1 1 1\nv 1 1 1\nv 1 1 1\nf 1 2 3\n", "no area|one place"),
     "short.stl": (stl(box(1, 1, 1))[:-7], "it may be cut off"),
     "torn.stl": (b"solid x\nvertex 0 0 0\nvertex 0 0 1\n", "2 corners are no triangles"),
-    "mesh.fbx": (b"Kaydara", "of the kind .obj, .stl, .dae, .ply, .glb, not .fbx"),
+    "mesh.fbx": (b"Kaydara", "of the kind .obj, .stl, .dae, .ply, .glb, .gltf, not .fbx"),
 }
 
 

@@ -11,8 +11,8 @@ import pytest
 from tests.twin.small_robots import urdf_arm
 from tests.twin.test_collada import CORNERS, QUADS, TRIANGLES
 from twinloop.errors import ModelError
-from twinloop.twin.mesh_file import read_triangles
-from twinloop.twin.robots.model_source import ModelSource
+from twinloop.twin.meshes.mesh_file import read_triangles
+from twinloop.twin.robot_files.model_source import ModelSource
 
 HEADER = """ply
 format {order} 1.0

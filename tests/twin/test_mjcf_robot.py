@@ -12,8 +12,8 @@ from twinloop.pipeline.explain import estimate
 from twinloop.pipeline.generate import generate
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
+from twinloop.twin.robot_files.mjcf_file import checked_files
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA, build
-from twinloop.twin.robots.mjcf_file import checked_files
 
 MAPPING = f"""
 scene:

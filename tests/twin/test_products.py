@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from twinloop.twin.objects import GEOM_TYPES, Part, SceneObject
-from twinloop.twin.product_families import FAMILIES
-from twinloop.twin.products import POOL, contains, product, products, union_volume_m3
+from twinloop.twin.products.families import FAMILIES
+from twinloop.twin.products.pool import POOL, contains, product, products, union_volume_m3
 
 OPENING_M = 0.07
 FINGER_M = (0.011, 0.006, 0.02)

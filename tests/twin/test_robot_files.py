@@ -12,11 +12,11 @@ from tests.twin.small_robots import stl_box, urdf_arm
 from tests.twin.test_inspect_robot import inspect, successes
 from twinloop.errors import ConfigError, ModelError
 from twinloop.run.config import config_from_text
-from twinloop.twin.robots.inspection.fingers import outward_axis
-from twinloop.twin.robots.inspection.flange import find_flange
-from twinloop.twin.robots.measure import torque_limits_nm
-from twinloop.twin.robots.model_source import ModelSource
-from twinloop.twin.robots.servos import gains_of, resolve_damping_ratios
+from twinloop.twin.robot_files.inspection.fingers import outward_axis
+from twinloop.twin.robot_files.inspection.flange import find_flange
+from twinloop.twin.robot_files.model_source import ModelSource
+from twinloop.twin.robot_files.servos import gains_of, resolve_damping_ratios
+from twinloop.twin.robot_measures import torque_limits_nm
 from twinloop.twin.robots.so101 import build as so101_build
 
 

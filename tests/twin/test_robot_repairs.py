@@ -14,15 +14,15 @@ from tests.twin.test_finger_shapes import finger
 from tests.twin.test_robot_roles import names, roles
 from twinloop.errors import ModelError
 from twinloop.run.config import config_from_text
-from twinloop.twin.robots import finger_shapes
+from twinloop.twin.robot_files import finger_shapes
+from twinloop.twin.robot_files.inspection.arm_load import load_of
+from twinloop.twin.robot_files.inspection.fingers import outward_axis
+from twinloop.twin.robot_files.inspection.proposal import Proposal, propose
+from twinloop.twin.robot_files.mapping import GripperMapping
+from twinloop.twin.robot_files.model_cache import cache_folder
+from twinloop.twin.robot_files.model_source import ModelSource
+from twinloop.twin.robot_files.prepare import Preparation
 from twinloop.twin.robots.franka_panda import build
-from twinloop.twin.robots.inspection.arm_load import load_of
-from twinloop.twin.robots.inspection.fingers import outward_axis
-from twinloop.twin.robots.inspection.proposal import Proposal, propose
-from twinloop.twin.robots.mapping import GripperMapping
-from twinloop.twin.robots.model_cache import cache_folder
-from twinloop.twin.robots.model_source import ModelSource
-from twinloop.twin.robots.prepare import Preparation
 
 PANDA = tuple(f"joint{number}" for number in range(1, 8))
 HINGE = mujoco.mjtJoint.mjJNT_HINGE

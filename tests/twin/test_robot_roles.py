@@ -11,13 +11,13 @@ from tests.twin.small_robots import stl_box, urdf_arm
 from twinloop.cli import main
 from twinloop.errors import ModelError
 from twinloop.run.config import config_from_text
+from twinloop.twin.robot_files.inspection.flange import find_flange
+from twinloop.twin.robot_files.inspection.roles import JointRoles, roles_of
+from twinloop.twin.robot_files.mapping import GripperMapping, ToolFrame
+from twinloop.twin.robot_files.mjcf_file import parse
+from twinloop.twin.robot_files.model_source import ModelSource
+from twinloop.twin.robot_files.prepare import Preparation, strip_scene
 from twinloop.twin.robots.franka_panda import build
-from twinloop.twin.robots.inspection.flange import find_flange
-from twinloop.twin.robots.inspection.roles import JointRoles, roles_of
-from twinloop.twin.robots.mapping import GripperMapping, ToolFrame
-from twinloop.twin.robots.mjcf_file import parse
-from twinloop.twin.robots.model_source import ModelSource
-from twinloop.twin.robots.prepare import Preparation, strip_scene
 
 SLIDE, HINGE = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
 PANDA = tuple(f"joint{number}" for number in range(1, 8))

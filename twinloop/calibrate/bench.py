@@ -37,7 +37,7 @@ from twinloop.errors import ModelError, UsageError, nearest
 from twinloop.signals.clock import estimate_clock, nominal_rate
 from twinloop.simulate.drives import DRIVES, FitVariable
 from twinloop.twin.robot import Robot
-from twinloop.twin.robots.mjcf_file import checked_files
+from twinloop.twin.robot_files.mjcf_file import checked_files
 
 UNDECLARED_HZ = 100.0
 """Grid rate until the logs are read, where the bench file declares no rate."""

@@ -9,9 +9,9 @@ import yaml
 from rich.console import Console
 
 from twinloop.errors import UsageError
-from twinloop.twin.robots.grippers import GRIPPERS
-from twinloop.twin.robots.inspection.proposal import Proposal, propose
-from twinloop.twin.robots.model_source import ModelSource
+from twinloop.twin.robot_files.inspection.proposal import Proposal, propose
+from twinloop.twin.robot_files.model_source import ModelSource
+from twinloop.twin.robot_parts.grippers import GRIPPERS
 
 EXAMPLES = """\
 examples:

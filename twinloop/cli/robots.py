@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from twinloop.twin.robot_summary import RobotSummary, summary_of
 from twinloop.twin.robots import robots
-from twinloop.twin.robots.summary import RobotSummary, summary_of
 
 EXAMPLES = """\
 examples:

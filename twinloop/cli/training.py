@@ -17,14 +17,14 @@ from rich.table import Table
 from twinloop.cli.arguments import count, number
 from twinloop.cli.progress import Progress, format_duration, show_progress
 from twinloop.errors import UsageError
-from twinloop.plugins import plugin_names
+from twinloop.learn.policies import POLICIES
 
 if TYPE_CHECKING:
     from twinloop.learn.optimise import TrainConfig
     from twinloop.learn.train import TrainProgress, TrainResult
     from twinloop.learn.training_job import TrainingJob
 
-KINDS = ("mlp", "act", "flow", *plugin_names("twinloop.policies"))
+KINDS = tuple(POLICIES)
 
 
 def need_torch(extra: str = "learn") -> None:
@@ -109,8 +109,6 @@ def policy_settings_help() -> str:
     """List the settings that `--set NAME=VALUE` takes, with their defaults, for every kind of policy."""
     if find_spec("torch") is None:
         return "settings of policies (--set NAME=VALUE): install 'twinloop[learn]' to list them\n"
-    from twinloop.learn.policies import POLICIES
-
     lines = ["settings of policies and their defaults (--set NAME=VALUE):"]
     for name, kind in POLICIES.items():
         settings = " ".join(f"{key}={value}" for key, value in kind.default_settings().items())

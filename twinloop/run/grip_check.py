@@ -9,7 +9,7 @@ from twinloop.config.section import Section
 from twinloop.run.scene import SceneConfig
 from twinloop.twin.entity import Thing
 from twinloop.twin.grasps import grips_of
-from twinloop.twin.robots.opening import opening_m
+from twinloop.twin.gripper_opening import opening_m
 from twinloop.twin.task import Task
 
 SLACK_M = 0.003

@@ -15,14 +15,14 @@ from twinloop.errors import ModelError, nearest
 from twinloop.twin.bystander import NAME as BYSTANDER
 from twinloop.twin.entity import COLOURS, Thing, state_names
 from twinloop.twin.item import NAME as ITEM
-from twinloop.twin.mesh_body import DENSITY_KG_M3, UPRIGHT, mesh_object
+from twinloop.twin.meshes.mesh_body import DENSITY_KG_M3, UPRIGHT, mesh_object
 from twinloop.twin.objects import OBJECTS, SceneObject
 from twinloop.twin.other_things import FREE_XY_M, with_things
 from twinloop.twin.robot import Robot
+from twinloop.twin.robot_files.mjcf import MjcfRobot
+from twinloop.twin.robot_parts.robot_set import MAX_ARMS, Base, overlap_of, robot_set
 from twinloop.twin.robots import robots
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
-from twinloop.twin.robots.mjcf import MjcfRobot
-from twinloop.twin.robots.robot_set import MAX_ARMS, Base, overlap_of, robot_set
 from twinloop.twin.task import Task
 from twinloop.twin.task_checks import unfit_arms, used_frames
 from twinloop.twin.tasks import tasks

@@ -32,7 +32,9 @@ def twin_of(config: RunConfig) -> Twin:
         _COMPILED[digest] = _compile(config)
         if len(_COMPILED) > MAX_COMPILED:
             _COMPILED.popitem(last=False)
-    return _COMPILED[digest]
+    twin = _COMPILED[digest]
+    # A robot with the same content may lie in another folder now, from which images need its meshes again.
+    return twin if twin.robot == config.scene.robot else replace(twin, robot=config.scene.robot)
 
 
 def _compile(config: RunConfig) -> Twin:

@@ -4,8 +4,8 @@ import numpy as np
 
 from twinloop.simulate.fixed_jaw import JAW_CLEAR_M, fixed_jaw_m
 from twinloop.simulate.view import View
+from twinloop.twin.gripper_opening import opening_m
 from twinloop.twin.phase import FingerRoom
-from twinloop.twin.robots.opening import opening_m
 from twinloop.twin.twin import Twin
 
 FINGER_M = 0.02

@@ -7,7 +7,7 @@ from twinloop.simulate.fixed_jaw import beside_jaw, fixed_jaw_m
 from twinloop.simulate.view import View
 from twinloop.twin.objects import Part
 from twinloop.twin.phase import GripChoice
-from twinloop.twin.products import bounds_of
+from twinloop.twin.products.pool import bounds_of
 from twinloop.twin.rotation import DOWN, about, about_z, product
 from twinloop.twin.twin import Twin
 

@@ -19,10 +19,10 @@ from twinloop.twin.compose import (
 )
 from twinloop.twin.entity import Fixture, Thing, state_names
 from twinloop.twin.grasps import grips_of
+from twinloop.twin.gripper_opening import opening_m
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.phase import GripChoice
 from twinloop.twin.robot import Robot
-from twinloop.twin.robots.opening import opening_m
 from twinloop.twin.shapes import forms_of
 from twinloop.twin.soft import soft_index
 from twinloop.twin.solid import free_parts, part_names

@@ -18,7 +18,7 @@ import numpy as np
 
 from twinloop.config.record import write_record
 from twinloop.twin.entity import Thing
-from twinloop.twin.mesh_body import MeshBody
+from twinloop.twin.meshes.mesh_body import MeshBody
 from twinloop.twin.robot import Robot, RobotArm
 from twinloop.twin.task import Task
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from twinloop.twin.mesh_grips import MeshGrips, mesh_grips
+from twinloop.twin.meshes.mesh_grips import MeshGrips, mesh_grips
 from twinloop.twin.objects import SceneObject
 from twinloop.twin.shapes import SHAPES, shape_of
 

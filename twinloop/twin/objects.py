@@ -9,7 +9,7 @@ import numpy as np
 from twinloop.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from twinloop.twin.mesh_body import MeshBody
+    from twinloop.twin.meshes.mesh_body import MeshBody
 
 GEOM_TYPES = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,

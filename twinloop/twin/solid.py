@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from twinloop.twin.entity import Thing
-from twinloop.twin.mesh_body import add_mesh_geoms
+from twinloop.twin.meshes.mesh_body import add_mesh_geoms
 from twinloop.twin.objects import GEOM_TYPES, SceneObject
 from twinloop.twin.shapes import forms_of
 

@@ -1,12 +1,20 @@
-"""The kinds of policy by name, one file per kind. Packages add more by entry points of `twinloop.policies`."""
+"""The kinds of policy by name, one file each. Packages add more by entry points of `twinloop.policies`.
 
-from twinloop.learn.policies.act import ActPolicy
-from twinloop.learn.policies.flow import FlowPolicy
-from twinloop.learn.policies.mlp import MlpPolicy
-from twinloop.learn.policy import Policy
-from twinloop.plugins import load_plugins, subclass_of
+Importing this package does not import torch: a policy is imported when it is asked for.
+"""
 
-BUILTIN: dict[str, type[Policy]] = {kind.name: kind for kind in (MlpPolicy, ActPolicy, FlowPolicy)}
-POLICIES: dict[str, type[Policy]] = BUILTIN | load_plugins(
-    "twinloop.policies", subclass_of(Policy), "a subclass of twinloop.Policy", builtin=BUILTIN
-)
+from typing import TYPE_CHECKING, Any
+
+from twinloop.catalog import Catalog
+
+if TYPE_CHECKING:
+    from twinloop.learn.policy import Policy
+
+
+def _is_policy(candidate: Any) -> bool:
+    from twinloop.learn.policy import Policy
+
+    return isinstance(candidate, type) and issubclass(candidate, Policy)
+
+
+POLICIES: Catalog[type["Policy"]] = Catalog(__name__, "twinloop.policies", _is_policy, "a subclass of twinloop.Policy")

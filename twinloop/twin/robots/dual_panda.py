@@ -4,8 +4,8 @@ Source: that of each arm (`franka_panda.py`). At a distance of the bases of 0.68
 table, and the arms do not touch while each works in front of its own base.
 """
 
+from twinloop.twin.robot_parts.robot_set import Base, robot_set
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
-from twinloop.twin.robots.robot_set import Base, robot_set
 
 HALF_DISTANCE_M = 0.34
 

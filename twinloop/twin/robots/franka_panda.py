@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 
 from twinloop.twin.robot import Gripper, Robot
-from twinloop.twin.robots.links import COLLIDES, SHOWN, Capsule, Link, add_arm
+from twinloop.twin.robot_parts.links import COLLIDES, SHOWN, Capsule, Link, add_arm
 
 WHITE, GREY, DARK = (0.93, 0.93, 0.92, 1.0), (0.55, 0.57, 0.6, 1.0), (0.16, 0.17, 0.19, 1.0)
 

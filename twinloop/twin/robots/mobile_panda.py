@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import mujoco
 
+from twinloop.twin.robot_parts.links import COLLIDES, COMMAND_FILTER_S, SHOWN
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA, add_panda
-from twinloop.twin.robots.links import COLLIDES, COMMAND_FILTER_S, SHOWN
 
 GREY, DARK = (0.62, 0.63, 0.65, 1.0), (0.2, 0.21, 0.23, 1.0)
 FLOOR_M = -0.75

@@ -13,8 +13,8 @@ import mujoco
 import numpy as np
 
 from twinloop.twin.robot import Robot
-from twinloop.twin.robots.grippers import GRIPPERS, ROBOTIQ_2F85, add_robotiq_2f85
-from twinloop.twin.robots.links import SHOWN, Capsule, Link, add_arm
+from twinloop.twin.robot_parts.grippers import GRIPPERS, ROBOTIQ_2F85, add_robotiq_2f85
+from twinloop.twin.robot_parts.links import SHOWN, Capsule, Link, add_arm
 
 GREY, BLUE, DARK = (0.78, 0.79, 0.8, 1.0), (0.45, 0.65, 0.8, 1.0), (0.2, 0.21, 0.22, 1.0)
 TURN = 2 * np.pi

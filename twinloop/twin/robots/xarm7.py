@@ -13,8 +13,8 @@ import mujoco
 import numpy as np
 
 from twinloop.twin.robot import Robot
-from twinloop.twin.robots.grippers import GRIPPERS, XARM_GRIPPER, add_xarm_gripper
-from twinloop.twin.robots.links import SHOWN, Capsule, Link, add_arm
+from twinloop.twin.robot_parts.grippers import GRIPPERS, XARM_GRIPPER, add_xarm_gripper
+from twinloop.twin.robot_parts.links import SHOWN, Capsule, Link, add_arm
 
 WHITE, GREY, DARK = (0.92, 0.92, 0.93, 1.0), (0.6, 0.61, 0.63, 1.0), (0.2, 0.21, 0.22, 1.0)
 TURN = 2 * np.pi

@@ -1,7 +1,7 @@
 """Take the product that is asked for, or any, out of a bin of mixed products and put it into the target zone.
 
-The products are drawn from the pool of `twin/products.py`. Each slot of the bin has a part of the pool, so that no two
-products in a bin are of one family and a name is never ambiguous.
+The products are drawn from the pool of `twin/products/pool.py`. Each slot of the bin has a part of the pool, so that no
+two products in a bin are of one family and a name is never ambiguous.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from twinloop.twin.objects import SceneObject
 from twinloop.twin.packing import packed
 from twinloop.twin.phase import FingerRoom, Phase
 from twinloop.twin.placing import SHIFT_ROWS, Layout
-from twinloop.twin.product_families import FAMILIES
-from twinloop.twin.products import POOL, product
+from twinloop.twin.products.families import FAMILIES
+from twinloop.twin.products.pool import POOL, product
 from twinloop.twin.relations import at_rest, either_inside, let_go
 from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start

@@ -1,0 +1,1 @@
+"""Parts that shipped robots are built from: links, grippers, and arms that share a table."""
