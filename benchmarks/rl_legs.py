@@ -26,7 +26,7 @@ from twinloop.environments.mobile_rollout import MobileEpisodes, mobile_rollout
 from twinloop.gate.mobile_rollouts import policy_act
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.checkpoint import load
-from twinloop.learn.reinforce.config import imitation_config, walking_config
+from twinloop.learn.reinforce.recipes import imitation_config, walking_config
 from twinloop.learn.reinforce.start import reinforce
 from twinloop.run.walk import WalkConfig
 

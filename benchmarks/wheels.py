@@ -25,7 +25,7 @@ from twinloop.environments.mobile_rollout import MobileEpisodes, expert_act, mob
 from twinloop.gate.mobile_rollouts import policy_act
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.checkpoint import load
-from twinloop.learn.reinforce.config import navigation_config, navigation_imitation_config
+from twinloop.learn.reinforce.recipes import navigation_config, navigation_imitation_config
 from twinloop.learn.reinforce.start import reinforce
 from twinloop.run.wheels import WheelsConfig
 

@@ -75,7 +75,8 @@ def reinforce(
         config: a config or its file; its section `environment` chooses observations and rewards. None: the embedded
             pick-and-place cell.
         out: the checkpoint's folder.
-        algorithm: `"ppo"`, `"sac"`, or `"distill"` for a student that imitates `parent`.
+        algorithm: `"ppo"`, `"sac"`, `"distill"` for a student that imitates `parent`, or `"imitate"` for a policy
+            that imitates the scripted expert of a robot with legs or wheels.
         parent: a checkpoint to improve, or the teacher.
         demonstrations: a dataset of this config, for the replay buffer of `"sac"`.
         iterations, num_envs: number of updates, and of environments.
@@ -94,16 +95,17 @@ def reinforce(
         ('mlp', 2)
     """
     try:
-        from twinloop.learn.reinforce.config import ReinforceConfig, sac_config, tuning_config
+        from twinloop.learn.reinforce.config import ALGORITHMS, ReinforceConfig
+        from twinloop.learn.reinforce.recipes import recipe
         from twinloop.learn.reinforce.start import reinforce as _reinforce
     except ImportError as error:
         raise UsageError(f"reinforcement needs packages of its own ({error}): pip install 'twinloop[rl]'") from None
     from twinloop.learn.checkpoint import load
 
-    if algorithm not in ("ppo", "sac", "distill"):
-        raise UsageError(f"algorithm: {algorithm!r} was given; ppo, sac or distill was expected")
-    base = tuning_config() if parent is not None and algorithm == "ppo" else ReinforceConfig()
-    base = sac_config() if algorithm == "sac" else base
+    if algorithm not in ALGORITHMS:
+        raise UsageError(f"algorithm: {algorithm!r} was given; one of {', '.join(ALGORITHMS)} was expected")
+    read, _ = named_config(config)
+    base = recipe(read, algorithm, improves=parent is not None)
     given = {"iterations": iterations, "num_envs": num_envs, **(settings or {})}
     unknown = sorted(set(given) - set(ReinforceConfig.__dataclass_fields__))
     if unknown:
@@ -111,7 +113,6 @@ def reinforce(
     chosen = replace(
         base, algorithm=algorithm, seed=seed, **{name: value for name, value in given.items() if value is not None}
     )  # pyright: ignore[reportArgumentType]
-    read, _ = named_config(config)
     return _reinforce(
         read, folder(out), chosen, parent=None if parent is None else load(folder(parent)),
         demonstrations=None if demonstrations is None else folder(demonstrations), threads=threads, device=device,

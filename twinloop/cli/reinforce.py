@@ -111,27 +111,9 @@ def _need_rl() -> None:
 
 
 def _settings(args: argparse.Namespace, run_config: Any) -> Any:
-    from twinloop.learn.reinforce.config import (
-        ReinforceConfig,
-        imitation_config,
-        navigation_config,
-        navigation_imitation_config,
-        sac_config,
-        tuning_config,
-        walking_config,
-    )
-    from twinloop.run.walk import WalkConfig
-    from twinloop.run.wheels import WheelsConfig
+    from twinloop.learn.reinforce.recipes import recipe
 
-    base = ReinforceConfig()
-    wheels = isinstance(run_config, WheelsConfig)
-    if args.parent and args.algorithm == "ppo":
-        walks = isinstance(run_config, WalkConfig)
-        base = walking_config() if walks else navigation_config() if wheels else tuning_config()
-    if args.algorithm == "imitate":
-        base = navigation_imitation_config() if wheels else imitation_config()
-    if args.algorithm == "sac":
-        base = sac_config()
+    base = recipe(run_config, args.algorithm, improves=args.parent is not None)
     given = {
         "iterations": args.iterations, "num_envs": args.envs, "steps": args.steps, "noise": args.noise,
         "learning_rate": args.learning_rate, "leash": args.leash, "save_every": args.save_every,

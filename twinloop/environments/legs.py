@@ -23,9 +23,10 @@ OBSERVATIONS = (
 )  # fmt: skip
 PRIVILEGED = ("base_velocity", "foot_contact", "drawn")
 REWARDS = {
-    "track_velocity": 0.1, "track_turn": 0.05, "gait": 0.05, "alive": 0.02, "vertical_speed": -0.03,
-    "roll_pitch_rate": -0.001, "tilt": -0.1, "base_height": -1.0, "swing_height": -3.0, "foot_slip": -0.005,
-    "joint_effort": -5e-6, "joint_acceleration": -5e-9, "pose": -0.005, "action_rate": -0.002, "falls": -1.0,
+    "track_velocity": 0.1, "velocity_error": -0.1, "track_turn": 0.05, "gait": 0.05, "alive": 0.05,
+    "vertical_speed": -0.03, "roll_pitch_rate": -0.001, "tilt": -0.1, "base_height": -1.0, "swing_height": -3.0,
+    "foot_slip": -0.005, "joint_effort": -5e-6, "joint_acceleration": -5e-9, "pose": -0.005, "action_rate": -0.002,
+    "falls": -1.0,
 }  # fmt: skip
 TERMINATIONS = ("collided", "slipped", "tripped", "fell", "stuck")
 

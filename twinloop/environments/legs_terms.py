@@ -17,6 +17,11 @@ def _track_velocity(step: StepState) -> np.ndarray:
     return np.exp(-np.square(error).sum(axis=1) / VELOCITY_M_S**2)
 
 
+def _velocity_error(step: StepState) -> np.ndarray:
+    error = step.robot.cell.base_velocity_m_s[:, :2] - step.robot.commands.velocity[:, :2]
+    return np.hypot(error[:, 0], error[:, 1])
+
+
 def _track_turn(step: StepState) -> np.ndarray:
     error = step.robot.cell.turn_rad_s[:, 2] - step.robot.commands.velocity[:, 2]
     return np.exp(-np.square(error) / TURN_RAD_S**2)
@@ -78,6 +83,7 @@ LEGS_TERMS = (
          _track_velocity, robots=LEGS),
     Term("track_turn", "reward", "1", "1 at the commanded turn rate, 1/e at an error of 0.4 rad/s", _track_turn,
          robots=LEGS),
+    Term("velocity_error", "reward", "m/s", "error of the horizontal velocity", _velocity_error, robots=LEGS),
     Term("gait", "reward", "1", "share of feet that touch the ground or swing when the clock of the gait asks for it",
          _gait, robots=LEGS),
     Term("swing_height", "reward", "m²", "squared error of the height of swinging feet", _swing_height, robots=LEGS),

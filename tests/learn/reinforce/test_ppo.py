@@ -20,7 +20,7 @@ from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.policies.mlp import MlpPolicy
 from twinloop.learn.reinforce.actor_model import split_inputs
 from twinloop.learn.reinforce.config import ReinforceConfig
-from twinloop.learn.reinforce.fresh_policy import space_of_env
+from twinloop.learn.reinforce.fresh_policy import fresh_policy, space_of_env
 from twinloop.learn.reinforce.ppo import PpoTraining
 from twinloop.learn.reinforce.record import IterationRecord
 from twinloop.learn.reinforce.start import reinforce
@@ -28,6 +28,7 @@ from twinloop.learn.scales import blank_scales
 from twinloop.run.twin import twin_of
 
 SMALL = ReinforceConfig(iterations=4, num_envs=4, steps=6, width=16, depth=1, save_every=2, epochs=2, mini_batches=2)
+AVERAGED = replace(SMALL, averaged=0.7)
 SHORT = "{time_limit_s: 0.32}"
 
 
@@ -58,6 +59,38 @@ def test_a_killed_training_continues_to_the_same_weights(trained: Path, tmp_path
     assert [json.loads(line) for line in (out / "training" / "curve.jsonl").read_text().splitlines()] == [
         json.loads(line) for line in (trained / "training" / "curve.jsonl").read_text().splitlines()
     ]
+
+
+def test_a_killed_training_with_averaged_weights_continues_to_the_same_weights(tmp_path: Path):
+    whole = reinforce(config_of(SHORT), tmp_path / "whole", replace(AVERAGED, iterations=3), threads=1)
+    reinforce(config_of(SHORT), tmp_path / "parts", replace(AVERAGED, iterations=1), threads=1)
+    parts = reinforce(config_of(SHORT), tmp_path / "parts", replace(AVERAGED, iterations=3), threads=1)
+    assert parts.resumed_from == 1
+    assert parts.checkpoint.card.weights == whole.checkpoint.card.weights
+
+
+def test_averaged_weights_are_the_mean_of_the_first_iterations():
+    training = PpoTraining(
+        env := vector_env(config_of(SHORT), num_envs=4, seed=0, threads=1),
+        fresh_policy(env, width=16, depth=1, bound="clip", seed=0), AVERAGED, started=False,
+    )  # fmt: skip
+    weights = []
+    for _ in range(3):  # the decay of 0.7 is that of a mean of more than three
+        training.iterate()
+        weights.append(training.model.policy.leave.weight.detach().clone())
+    assert torch.allclose(training.policy.leave.weight, torch.stack(weights).mean(dim=0), atol=1e-6)
+    assert not torch.allclose(training.policy.leave.weight, weights[-1], atol=1e-6)
+
+
+def test_the_critic_learns_large_returns_within_a_few_iterations():
+    env = vector_env(config_of("{time_limit_s: 0.32, rewards: {alive: 5}}"), num_envs=16, seed=0, threads=1)
+    policy = fresh_policy(env, width=16, depth=1, bound="clip", seed=0)
+    training = PpoTraining(env, policy, replace(SMALL, num_envs=16, learning_rate=1e-3, epochs=20), started=False)
+    training.algorithm.schedule = "fixed"
+    for _ in range(3):
+        training.iterate()
+    with torch.no_grad():
+        assert training.algorithm.critic(training.env.get_observations()).mean() > 8
 
 
 def test_other_settings_are_refused_and_more_iterations_are_not(trained: Path):

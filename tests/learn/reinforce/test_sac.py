@@ -11,8 +11,8 @@ from twinloop.environments.make import vector_env
 from twinloop.errors import UsageError
 from twinloop.learn.checkpoint import load
 from twinloop.learn.reinforce.actor_model import split_inputs
-from twinloop.learn.reinforce.config import sac_config
 from twinloop.learn.reinforce.fresh_policy import fresh_policy
+from twinloop.learn.reinforce.recipes import sac_config
 from twinloop.learn.reinforce.record import IterationRecord
 from twinloop.learn.reinforce.replayed import replay_demonstrations
 from twinloop.learn.reinforce.sac import MixedReplayBuffer, SacTraining

@@ -11,7 +11,8 @@ from twinloop.errors import CheckpointError, UsageError
 from twinloop.gate.evaluate import evaluate
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.checkpoint import load
-from twinloop.learn.reinforce.config import ReinforceConfig, imitation_config
+from twinloop.learn.reinforce.config import ReinforceConfig
+from twinloop.learn.reinforce.recipes import imitation_config
 from twinloop.learn.reinforce.start import reinforce
 
 WALK = """\
@@ -81,6 +82,15 @@ def test_a_policy_of_another_morphology_is_refused(tmp_path: Path, cloned: Path)
     arm.write_text("scene: {}", encoding="utf-8")
     with pytest.raises(CheckpointError, match="does not fit"):
         evaluate(candidate_of(cloned), tl.load_config(arm).with_seed(90), config_name="arm", episodes=2, workers=1)
+
+
+def test_the_api_imitates_an_expert_with_the_recipe_of_the_robot(tmp_path: Path):
+    settings = {"num_envs": 4, "steps": 4, "width": 16, "depth": 1}
+    checkpoint = tl.reinforce(config_of(tmp_path), tmp_path / "cloned", algorithm="imitate", iterations=1,
+                              settings=settings)  # fmt: skip
+    assert checkpoint.card.training["learning_rate"] == imitation_config().learning_rate
+    with pytest.raises(UsageError, match="imitat' was given; one of ppo, sac, distill, imitate was expected"):
+        tl.reinforce(config_of(tmp_path), tmp_path / "none", algorithm="imitat")
 
 
 def test_a_robot_without_an_expert_cannot_be_imitated(tmp_path: Path):

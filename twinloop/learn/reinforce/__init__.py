@@ -1,6 +1,7 @@
 """learn/reinforce/: environments -> Checkpoint, by trial and error.
 
     config.py           ReinforceConfig
+    recipes.py          the default settings for an algorithm and a kind of robot
     fresh_policy.py     an MlpPolicy for the observations and actions of an environment
     actor_model.py      PolicyModel: an MlpPolicy as an actor of rsl-rl
     policy_env.py       PolicyEnv: environments for rsl-rl; one step is one action chunk of the policy

@@ -1,9 +1,10 @@
 """ReinforceConfig: the settings of a training by reinforcement."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Algorithm = Literal["ppo", "sac", "distill", "imitate"]
+ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class ReinforceConfig:
         noise: initial standard deviation of exploration, in normalised actions.
         desired_kl: change of the policy that PPO aims at in one iteration.
         critic_first: iterations in which PPO fits only the critic, for a trained policy whose critic is new.
+        averaged: decay per iteration of the running mean of weights that the checkpoint of PPO gets; 0 for the last
+            weights. Means fall less often, because the last update of a policy is noisy.
         leash: weight of the KL divergence from the policy that training started from; 0 without one.
         until: stop early at this success rate over the last `window` episodes; 0 never stops.
         patience: stop after this many iterations without a better mean reward; 0 never stops.
@@ -51,6 +54,7 @@ class ReinforceConfig:
     desired_kl: float = 0.02
     leash: float = 0.0
     critic_first: int = 0
+    averaged: float = 0.0
     until: float = 0.0
     window: int = 256
     patience: int = 0
@@ -58,47 +62,3 @@ class ReinforceConfig:
     widen: bool = False
     demonstrations: float = 0.25
     replay: int = 200_000
-
-
-def tuning_config() -> ReinforceConfig:
-    """The defaults for improving a trained policy: small steps, little noise and a leash."""
-    return ReinforceConfig(
-        num_envs=64, steps=16, learning_rate=1e-4, entropy=0.0, noise=0.05, desired_kl=0.005, leash=0.05,
-        critic_first=3, epochs=4, mini_batches=2, gamma=0.998,
-    )  # fmt: skip
-
-
-def sac_config() -> ReinforceConfig:
-    """The defaults of SAC: fewer environments and many updates from a replay buffer."""
-    return ReinforceConfig(algorithm="sac", num_envs=16, steps=16, epochs=64, learning_rate=3e-4)
-
-
-def imitation_config() -> ReinforceConfig:
-    """The defaults for imitating a scripted expert."""
-    return ReinforceConfig(
-        algorithm="imitate", iterations=40, num_envs=96, steps=32, learning_rate=1e-3, epochs=1, mini_batches=4
-    )
-
-
-def walking_config() -> ReinforceConfig:
-    """The recipe for improving a policy that was cloned from the scripted trot."""
-    return ReinforceConfig(
-        iterations=120, num_envs=128, steps=24, learning_rate=3e-4, epochs=4, noise=0.15, entropy=0.0, desired_kl=0.05,
-        gamma=0.99, critic_first=15,
-    )  # fmt: skip
-
-
-def navigation_imitation_config() -> ReinforceConfig:
-    """The recipe for imitating the navigator of a robot on wheels."""
-    return ReinforceConfig(
-        algorithm="imitate", iterations=40, num_envs=128, steps=32, width=256, depth=3, learning_rate=1e-3, epochs=1,
-        mini_batches=6,
-    )  # fmt: skip
-
-
-def navigation_config() -> ReinforceConfig:
-    """The recipe for improving a policy that was cloned from the navigator."""
-    return ReinforceConfig(
-        iterations=60, num_envs=128, steps=32, learning_rate=1e-4, epochs=4, noise=0.15, entropy=0.0, desired_kl=0.01,
-        gamma=0.99, critic_first=15,
-    )  # fmt: skip

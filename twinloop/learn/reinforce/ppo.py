@@ -27,6 +27,8 @@ from twinloop.learn.reinforce.saved_state import optimiser_state, part_of, resto
 CRITIC_LAYERS = (256, 128)
 LOG_PROB = "actions_log_prob"
 MOST_DEVIATIONS = 8.0
+LEAST_NOISE = 0.1
+"""Smallest standard deviation of exploration, as a share of the initial one."""
 WARM_UP = 16
 """Steps before training, which the normalisation of observations is fitted to."""
 
@@ -69,11 +71,13 @@ class PpoTraining:
     def __init__(
         self, env: VectorTwinEnv, policy: MlpPolicy, config: ReinforceConfig, *, started: bool, device: str = "cpu"
     ):
-        self.config, self.policy = config, policy
+        self.config, self._trained = config, policy
+        self.policy = copy.deepcopy(policy) if config.averaged else policy
         seed_all(config.seed)
         self.model = PolicyModel(
-            policy, env.groups.inputs, noise=config.noise, least=0.02, most=1.0, normalise=not started
-        )
+            policy, env.groups.inputs, noise=config.noise, least=LEAST_NOISE * config.noise, most=1.0,
+            normalise=not started,
+        )  # fmt: skip
         self.env = PolicyEnv(env, self.model, device=device)
         env.reset()
         obs = self.env.get_observations()
@@ -87,6 +91,8 @@ class PpoTraining:
             gamma=config.gamma**policy.executed,
             lam=config.lam, entropy_coef=config.entropy, learning_rate=config.learning_rate,
             desired_kl=config.desired_kl, device=device,
+            # Clipping would let values change by 0.2 in an iteration, and returns are about 20.
+            use_clipped_value_loss=False,
         )  # fmt: skip
         self._last_layer_only = started and policy.executed > 1
         if started and config.leash:
@@ -117,7 +123,7 @@ class PpoTraining:
         algorithm.divergence = 0.0
         self.model.requires_grad_(self._iterations >= self.config.critic_first)
         if self._last_layer_only:
-            _freeze_trunk(self.policy)
+            _freeze_trunk(self._trained)
         self._iterations += 1
         with torch.no_grad():
             for _ in range(self.config.steps):
@@ -128,15 +134,31 @@ class PpoTraining:
         losses = algorithm.update()
         if not all(torch.isfinite(parameter).all() for parameter in self.model.parameters()):
             raise TrainingError("the policy's weights are not finite after an update; try a lower --learning-rate")
+        self._average()
         figures = {f"loss/{name}": float(value) for name, value in losses.items()}
         figures |= {"learning_rate": algorithm.learning_rate, "noise": float(self.model.output_std.detach().mean())}
         if algorithm.reference is not None:
             figures["divergence"] = algorithm.divergence / self.config.steps
         return figures
 
+    @torch.no_grad()
+    def _average(self) -> None:
+        """Move the averaged policy towards the trained one. Normalisation is copied."""
+        if self.policy is self._trained:
+            return
+        # A mean of few iterations would otherwise keep the first weights for long.
+        trained = max(self._iterations - self.config.critic_first, 1)
+        decay = min(self.config.averaged, (trained - 1) / trained)
+        for mean, value in zip(self.policy.parameters(), self._trained.parameters(), strict=True):
+            mean.lerp_(value, 1 - decay)
+        for mean, value in zip(self.policy.buffers(), self._trained.buffers(), strict=True):
+            mean.copy_(value)
+
     def state(self) -> dict[str, Tensor]:
         """Everything that a resumed training needs, as tensors."""
-        models = {"actor": self.model, "critic": self.algorithm.critic}
+        models: dict[str, torch.nn.Module] = {"actor": self.model, "critic": self.algorithm.critic}
+        if self.policy is not self._trained:
+            models["averaged"] = self.policy
         state = {
             f"{part}.{name}": value for part, model in models.items() for name, value in model.state_dict().items()
         }
@@ -151,6 +173,8 @@ class PpoTraining:
     def restore(self, state: Mapping[str, Tensor]) -> None:
         self.model.load_state_dict(part_of(state, "actor"))
         self.algorithm.critic.load_state_dict(part_of(state, "critic"))
+        if self.policy is not self._trained:
+            self.policy.load_state_dict(part_of(state, "averaged"))
         if self.algorithm.reference is not None:
             self.algorithm.reference.load_state_dict(part_of(state, "reference"))
         self.algorithm.learning_rate = float(state["learning_rate"])

@@ -1,0 +1,66 @@
+"""Recipes: the default settings of a training by reinforcement, for an algorithm and a kind of robot."""
+
+from twinloop.learn.reinforce.config import Algorithm, ReinforceConfig
+from twinloop.run.config import RunConfig
+from twinloop.run.walk import WalkConfig
+from twinloop.run.wheels import WheelsConfig
+
+
+def recipe(run: RunConfig, algorithm: Algorithm, *, improves: bool) -> ReinforceConfig:
+    """The default settings.
+
+    Args:
+        improves: training starts from a policy.
+    """
+    legs, wheels = isinstance(run, WalkConfig), isinstance(run, WheelsConfig)
+    if algorithm == "imitate":
+        return navigation_imitation_config() if wheels else imitation_config()
+    if algorithm == "sac":
+        return sac_config()
+    if algorithm == "ppo" and improves:
+        return walking_config() if legs else navigation_config() if wheels else tuning_config()
+    return ReinforceConfig(algorithm=algorithm)
+
+
+def tuning_config() -> ReinforceConfig:
+    """The defaults for improving a trained policy: small steps, little noise and a leash."""
+    return ReinforceConfig(
+        num_envs=64, steps=16, learning_rate=1e-4, entropy=0.0, noise=0.05, desired_kl=0.005, leash=0.05,
+        critic_first=3, epochs=4, mini_batches=2, gamma=0.998,
+    )  # fmt: skip
+
+
+def sac_config() -> ReinforceConfig:
+    """The defaults of SAC: fewer environments and many updates from a replay buffer."""
+    return ReinforceConfig(algorithm="sac", num_envs=16, steps=16, epochs=64, learning_rate=3e-4)
+
+
+def imitation_config() -> ReinforceConfig:
+    """The defaults for imitating a scripted expert."""
+    return ReinforceConfig(
+        algorithm="imitate", iterations=60, num_envs=96, steps=32, learning_rate=1e-3, epochs=1, mini_batches=4
+    )
+
+
+def walking_config() -> ReinforceConfig:
+    """The recipe for improving a policy that was cloned from the scripted trot."""
+    return ReinforceConfig(
+        iterations=300, num_envs=256, steps=24, learning_rate=3e-4, epochs=4, noise=0.15, entropy=0.0, desired_kl=0.02,
+        gamma=0.99, critic_first=10, averaged=0.95,
+    )  # fmt: skip
+
+
+def navigation_imitation_config() -> ReinforceConfig:
+    """The recipe for imitating the navigator of a robot on wheels."""
+    return ReinforceConfig(
+        algorithm="imitate", iterations=40, num_envs=128, steps=32, width=256, depth=3, learning_rate=1e-3, epochs=1,
+        mini_batches=6,
+    )  # fmt: skip
+
+
+def navigation_config() -> ReinforceConfig:
+    """The recipe for improving a policy that was cloned from the navigator."""
+    return ReinforceConfig(
+        iterations=60, num_envs=128, steps=32, learning_rate=1e-4, epochs=4, noise=0.15, entropy=0.0, desired_kl=0.01,
+        gamma=0.99, critic_first=15,
+    )  # fmt: skip
