@@ -130,3 +130,12 @@ def test_a_joint_that_does_not_move_the_tool_is_an_error():
     model = Arm("franka_panda").model
     with pytest.raises(ValueError, match="left_finger"):
         KinematicChain(model, np.array([model.joint("left_finger").id]), model.site("tool").id)
+
+
+@pytest.mark.parametrize("name", ["franka_panda", "so101"])
+def test_poses_without_jacobians_are_those_of_the_engine(name: str):
+    arm = Arm(name)
+    rad = np.random.default_rng(1).uniform(arm.low, arm.high, (20, len(arm.joints)))
+    chain = KinematicChain(arm.model, arm.joints, arm.site)
+    for values, expected in zip(chain.poses(rad), arm.poses(rad), strict=True):
+        np.testing.assert_allclose(values, expected, atol=1e-12)

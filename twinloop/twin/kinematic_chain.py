@@ -119,6 +119,28 @@ class KinematicChain:
                 lengths.append(float(np.abs(ends - self._segments[joint].reference).max()))
         return sum(lengths)
 
+    def poses(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n, 3) positions in m and (n, 3, 3) rotations of the site at (n, joints) joint positions.
+
+        These are those of `frames`, but for rounding. All products are of one fixed matrix with all rows, which is
+        several times as fast as a product for each row.
+        """
+        n = len(positions)
+        rotation, point = np.tile(IDENTITY, (n, 1)), np.zeros((n, 3))  # (n * 3, 3): the rows of all rotations
+        for joint, segment in self._segments.items():
+            point += (rotation @ segment.translation_m).reshape(n, 3)
+            displacement = positions[:, self._joints.index(joint)] - segment.reference
+            rotation = rotation @ segment.rotation
+            if segment.slides:
+                point += (rotation @ segment.axis).reshape(n, 3) * displacement[:, None]
+                continue
+            skew, square = segment.skew
+            turned = rotation @ np.concatenate([skew, square], axis=1)
+            rotation += np.repeat(np.sin(displacement), 3)[:, None] * turned[:, :3]
+            rotation += np.repeat(1 - np.cos(displacement), 3)[:, None] * turned[:, 3:]
+        point += (rotation @ self._tool_translation_m).reshape(n, 3)
+        return point, (rotation @ self._tool_rotation).reshape(n, 3, 3)
+
     def frames(self, positions: np.ndarray) -> ToolPoses:
         """The site at (n, joints) joint positions."""
         n = len(positions)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from twinloop.curate.discriminator import channel_inputs, trajectories
-from twinloop.curate.discriminator.channel_inputs import input_table, inputs_of, own_past, parts_of
+from twinloop.curate.discriminator.channel_inputs import ChannelInput, input_table, inputs_of, own_past, parts_of
 from twinloop.curate.discriminator.channel_model import channel_residuals, fit_channel
 from twinloop.curate.discriminator.trajectories import Trajectories, TrajectorySchema
 
@@ -35,12 +35,19 @@ def test_residuals_of_all_models_together_are_those_of_each_alone(episodes, monk
         for model in fit_channel(episodes, feature, columns)
     ]
     assert len(models) == 12
-    for model, residuals in zip(models, channel_residuals(episodes, models), strict=True):
+    by_channel = {
+        (aspect.partition(":")[0], label): values[:, column]
+        for aspect, values, labels in channel_residuals(episodes, models)
+        for column, label in enumerate(labels)
+    }
+    for model in models:
         past = own_past(model.feature, model.columns) if model.step else []
         table = input_table(episodes, inputs_of(episodes.schema, model.feature, model.columns) + past)
         predicted = table @ model.weights[:-1] + model.weights[-1]
         expected = episodes.signals[model.feature][:, model.columns] - predicted
-        np.testing.assert_allclose(residuals, expected, atol=1e-9)
+        for column, values in zip(model.columns, expected.T, strict=True):
+            label = episodes.schema.channel(model.feature, column)
+            np.testing.assert_allclose(by_channel["step" if model.step else "static", label], values, atol=1e-9)
 
 
 def test_an_input_stays_in_its_episode(episodes):
@@ -66,3 +73,21 @@ def test_blocks_hold_every_episode_once_in_order(episodes, monkeypatch, most, th
     assert 1 <= len(blocks) <= count
     assert np.concatenate([block.attempts for block in blocks]).tolist() == [0, 1, 2, 3]
     assert threads == 1 or max(block.frames for block in blocks) <= episodes.frames / 2 + LENGTHS.max() / 2
+
+
+def test_shifted_values_stay_in_their_episode(episodes):
+    values = episodes.signals["action"]
+    rows = np.arange(episodes.frames)
+    for frames in (-70, -8, -1, 0, 1, 8, 70):  # more than the shortest and the longest episode
+        expected = values[np.clip(rows + frames, episodes.first_of, episodes.last_of)]
+        np.testing.assert_array_equal(episodes.shifted(values, frames), expected)
+        np.testing.assert_array_equal(input_table(episodes, [ChannelInput("action", frames, (0, 1, 2))]), expected)
+
+
+@pytest.mark.parametrize("index", [[2, 3], [3, 0, 0], [1], []])
+def test_taken_episodes_are_those_of_the_index(episodes, index):
+    taken = episodes.take(np.array(index, int))
+    parts = np.split(episodes.signals["action"], np.cumsum(LENGTHS)[:-1])
+    expected = np.concatenate([parts[i] for i in index] or [np.zeros((0, 3))])
+    np.testing.assert_array_equal(taken.signals["action"], expected)
+    np.testing.assert_array_equal(taken.lengths, LENGTHS[index])

@@ -8,7 +8,7 @@ import numpy as np
 
 from twinloop.curate.discriminator.posture_support import nearest_distance
 from twinloop.curate.discriminator.scene_model import SceneModel, at_rest, untouched
-from twinloop.curate.discriminator.scene_motion import FAINT_N, SceneMotion, finger_columns, touching
+from twinloop.curate.discriminator.scene_motion import FAINT_N, SceneMotion, finger_columns, length, touching
 from twinloop.curate.discriminator.trajectories import Trajectories
 
 GRAVITY_M_S2 = 9.81
@@ -23,7 +23,7 @@ def carrier_residuals(trajectories: Trajectories, motion: SceneMotion, scene: Sc
     """Aspect -> (frames, E); aspects of the hand have one column."""
     residuals = {"moves_alone": _moves_alone(trajectories, motion, scene)}
     shift = motion.position - motion.first
-    residuals["blocked_motion"] = np.linalg.norm(np.einsum("eij,fej->fei", scene.blocked, shift), axis=2)
+    residuals["blocked_motion"] = length(np.einsum("eij,fej->fei", scene.blocked, shift))
     if finger_columns(trajectories.schema):
         residuals["travels_untouched"] = _travels_untouched(trajectories, motion, scene)
         residuals["rest_level"] = _rest_level(trajectories, motion, scene)
@@ -71,32 +71,23 @@ def _moves_alone(trajectories: Trajectories, motion: SceneMotion, scene: SceneMo
     before = trajectories.shifted(step, -1)
     least = _beyond(step, before)
     fall = before - np.array([0, 0, GRAVITY_M_S2 / rate**2])
-    least = np.minimum(least, np.linalg.norm(step - fall, axis=2))
+    least = np.minimum(least, length(step - fall))
     distance = motion.distance_m
-    if distance is not None:
-        by_hand = _beyond(step, hand_step(trajectories, motion))
+    if distance is not None and motion.hand_step is not None:
+        by_hand = _beyond(step, motion.hand_step)
         least = np.where(distance < scene.reach_m, np.minimum(least, by_hand), least)
     for other in range(step.shape[1]) if step.shape[1] > 1 else ():
-        near = np.linalg.norm(motion.position - motion.position[:, other : other + 1], axis=2) < CARRIER_M
+        near = length(motion.position - motion.position[:, other : other + 1]) < CARRIER_M
         near[:, other] = False
         least = np.where(near, np.minimum(least, _beyond(step, step[:, other : other + 1])), least)
     return least * rate
 
 
-def hand_step(trajectories: Trajectories, motion: SceneMotion) -> np.ndarray:
-    """(frames, E, 3) the step that each entity would make if it were fixed to the tool."""
-    assert motion.tool is not None
-    place, rotation = motion.tool
-    before = motion.position - motion.step
-    turn = np.einsum("fij,fkj->fik", rotation, trajectories.shifted(rotation, -1))
-    arm = before - trajectories.shifted(place, -1)[:, None]
-    return np.einsum("fij,fej->fei", turn, arm) + place[:, None] - before
-
-
 def _beyond(step: np.ndarray, carrier: np.ndarray) -> np.ndarray:
     """(frames, E) distance of each step from the nearest share, 0 to 1, of the carrier's step."""
-    along = (step * carrier).sum(axis=2) / np.maximum((carrier**2).sum(axis=2), 1e-18)
-    return np.linalg.norm(step - np.clip(along, 0, 1)[:, :, None] * carrier, axis=2)
+    along = np.einsum("fei,fei->fe", step, carrier)
+    along /= np.maximum(np.einsum("fei,fei->fe", carrier, carrier), 1e-18)
+    return length(step - np.clip(along, 0, 1)[:, :, None] * carrier)
 
 
 def _travels_untouched(trajectories: Trajectories, motion: SceneMotion, scene: SceneModel) -> np.ndarray:
@@ -109,12 +100,12 @@ def _travels_untouched(trajectories: Trajectories, motion: SceneMotion, scene: S
     since = np.maximum.accumulate(np.where(free & (rows > trajectories.first_of[:, None]), 0, rows), axis=0)
     entities = np.arange(free.shape[1])
     travel = motion.position - motion.position[since, entities]
-    least = np.linalg.norm(travel, axis=2)
+    least = length(travel)
     for other in entities if len(entities) > 1 else ():
         apart = motion.position - motion.position[:, other : other + 1]
-        near = (np.linalg.norm(apart, axis=2) < CARRIER_M) & (entities != other)
+        near = (length(apart) < CARRIER_M) & (entities != other)
         carried = motion.position[:, other : other + 1] - motion.position[since, other]
-        least = np.where(near, np.minimum(least, np.linalg.norm(travel - carried, axis=2)), least)
+        least = np.where(near, np.minimum(least, length(travel - carried)), least)
     lost = np.maximum(-travel[:, :, 2], 0)
     return np.maximum(least - ROLLS_PER_HEIGHT * lost, 0) * free
 
@@ -122,7 +113,8 @@ def _travels_untouched(trajectories: Trajectories, motion: SceneMotion, scene: S
 def _rest_level(trajectories: Trajectories, motion: SceneMotion, scene: SceneModel) -> np.ndarray:
     """(frames, E) distance of a resting entity from the nearest height at which something supports it, in m."""
     height = motion.position[:, :, 2] - motion.first[:, :, 2]
-    apart = np.nanmin(np.abs(height[:, :, None] - scene.levels_m), axis=2)
+    levels_m = np.where(np.isnan(scene.levels_m), np.inf, scene.levels_m)
+    apart = np.minimum.reduce([np.abs(height - level) for level in levels_m.T])
     for other in range(height.shape[1]) if height.shape[1] > 1 else ():
         beside = np.linalg.norm(motion.position[:, :, :2] - motion.position[:, other : other + 1, :2], axis=2)
         top = (motion.position[:, other, 2] + motion.first[:, other, 2])[:, None]

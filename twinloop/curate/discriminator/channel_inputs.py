@@ -131,9 +131,18 @@ def _fill(
     rows: slice,
 ) -> None:
     at = 0
+    begin, stop, frames = rows.start or 0, rows.stop or len(table), trajectories.frames
+    stop = min(stop, frames)
     for each in inputs:
         values = sources[each.feature, each.transform]
-        values = values[rows] if each.lag == 0 else values.take(trajectories.rows_at(each.lag)[rows], axis=0)
-        whole = len(each.columns) == values.shape[1]
-        table[:, at : at + len(each.columns)] = values if whole else values[:, each.columns]
-        at += len(each.columns)
+        columns = slice(at, at + len(each.columns))
+        if len(each.columns) < values.shape[1]:
+            values = values[:, each.columns]
+        low, high = max(begin + each.lag, 0), min(stop + each.lag, frames)
+        if low < high:
+            table[low - each.lag - begin : high - each.lag - begin, columns] = values[low:high]
+        if each.lag:
+            outside, ends = trajectories.ends_at(each.lag)
+            here = slice(*np.searchsorted(outside, (begin, stop)))
+            table[outside[here] - begin, columns] = values[ends[here]]
+        at = columns.stop

@@ -5,8 +5,9 @@ model: it notices jumps, frozen values and noise. The *static* model reads the o
 wrong signs, swapped joints and shifted clocks, which the feature's own past would explain away.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -41,18 +42,29 @@ class ChannelModel:
     weights: np.ndarray
 
 
-def channel_residuals(trajectories: Trajectories, models: Sequence[ChannelModel]) -> list[np.ndarray]:
-    """(frames, columns) residuals of each model: measured minus predicted."""
+def channel_residuals(
+    trajectories: Trajectories, models: Sequence[ChannelModel]
+) -> Iterator[tuple[str, np.ndarray, tuple[str, ...]]]:
+    """(aspect, (frames, columns) measured minus predicted, channel of each column); arm and hand are one aspect."""
     if not models:
-        return []
-    inputs, weights = _common(trajectories.schema, models)
-    products = input_products(trajectories, inputs, weights)
-    residuals, at = [], 0
-    for model in models:
-        predicted = products[:, at : at + len(model.columns)] + model.weights[-1]
-        residuals.append(trajectories.signals[model.feature][:, model.columns] - predicted)
-        at += len(model.columns)
-    return residuals
+        return
+    schema = trajectories.schema
+    models = sorted(models, key=lambda model: (model.step, model.feature))
+    inputs, weights = _common(schema, models)
+    residuals = input_products(trajectories, inputs, weights)
+    # In place, and all models at once: the table is large.
+    np.subtract(
+        np.concatenate([trajectories.signals[model.feature][:, model.columns] for model in models], axis=1),
+        residuals,
+        out=residuals,
+    )
+    residuals -= np.concatenate([model.weights[-1] for model in models])
+    at = 0
+    for (step, feature), parts in groupby(models, key=lambda model: (model.step, model.feature)):
+        columns = [column for model in parts for column in model.columns]
+        labels = tuple(schema.channel(feature, column) for column in columns)
+        yield f"{'step' if step else 'static'}:{feature}", residuals[:, at : at + len(columns)], labels
+        at += len(columns)
 
 
 def _inputs(schema: TrajectorySchema, model: ChannelModel) -> list[ChannelInput]:

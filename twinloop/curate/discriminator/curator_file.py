@@ -14,12 +14,12 @@ from twinloop.curate.discriminator.channel_model import ChannelModel
 from twinloop.curate.discriminator.curator import Curator
 from twinloop.curate.discriminator.feature_model import FeatureModel
 from twinloop.curate.discriminator.feature_scales import ColumnScale
-from twinloop.curate.discriminator.frame_residuals import ChannelRanges
 from twinloop.curate.discriminator.hand_contact import HandModel
 from twinloop.curate.discriminator.head import FaultHead
 from twinloop.curate.discriminator.images import ImageModel
 from twinloop.curate.discriminator.posture_support import PostureSupport
 from twinloop.curate.discriminator.scene_model import SceneModel
+from twinloop.curate.discriminator.single_channels import ChannelRanges
 from twinloop.curate.discriminator.trajectories import TrajectorySchema
 from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError, UsageError

@@ -1,11 +1,12 @@
 """Statistics of whole episodes: delays between channels, amount of motion, and the end of the episode."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from twinloop.curate.discriminator.channel_inputs import modelled_features
-from twinloop.curate.discriminator.scene_motion import SceneMotion, finger_columns, poses_of
+from twinloop.curate.discriminator.scene_motion import SceneMotion, finger_columns, length, poses_of
 from twinloop.curate.discriminator.tool_frames import tool_frames
 from twinloop.curate.discriminator.trajectories import (
     ACTION,
@@ -24,6 +25,7 @@ THING_LAG, THING_MATCH = "lag:hand>things", "match:hand>things"
 EFFORT_MATCH = f"match:{COMMAND}>{EFFORT}"
 DISTANCE = "distance of"
 MOVES_SHARE = 0.02
+Pairs = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
 MIN_CORRELATION = 0.5
 """Channels that are correlated less than this have no delay that could be estimated."""
 
@@ -41,35 +43,35 @@ def episode_tables(trajectories: Trajectories, motion: SceneMotion | None) -> Ep
     schema = trajectories.schema
     values: dict[str, np.ndarray] = {}
     channels: dict[str, tuple[str, ...]] = {}
-    for leader, follower in LAG_PAIRS:
-        if not {leader, follower} <= trajectories.signals.keys():
+    pairs = {
+        (leader, follower): _steps(trajectories, leader, follower)
+        for leader, follower in LAG_PAIRS
+        if {leader, follower} <= trajectories.signals.keys()
+        and trajectories.signals[leader].shape == trajectories.signals[follower].shape
+    }
+    if motion is not None and motion.tool is not None and motion.touch.any():
+        pairs["hand", "things"] = _hand_and_things(trajectories, motion, motion.tool[0])
+    for (leader, follower), (lag, match) in delays(trajectories, pairs).items():
+        if (leader, follower) == ("hand", "things"):
+            # All axes together: things move too little along a single one.
+            values[THING_LAG], channels[THING_LAG] = lag[:, -1:], ("objects behind the hand",)
+            values[THING_MATCH], channels[THING_MATCH] = match[:, -1:], ("the objects' motion with the hand",)
             continue
-        if trajectories.signals[leader].shape != trajectories.signals[follower].shape:
-            continue
-        lag, match = delays(trajectories, *_steps(trajectories, leader, follower))
         names = tuple(schema.channel(follower, index) for index in range(lag.shape[1] - 1))
         values[f"lag:{leader}>{follower}"], channels[f"lag:{leader}>{follower}"] = lag, (*names, follower)
         values[f"match:{leader}>{follower}"], channels[f"match:{leader}>{follower}"] = match, (*names, follower)
-    if motion is not None and motion.tool is not None and motion.touch.any():
-        lag, match = delays(trajectories, *_hand_and_things(trajectories, motion, motion.tool[0]))
-        # All axes together: things move too little along a single one.
-        values[THING_LAG], channels[THING_LAG] = lag[:, -1:], ("objects behind the hand",)
-        values[THING_MATCH], channels[THING_MATCH] = match[:, -1:], ("the objects' motion with the hand",)
     for feature in modelled_features(trajectories.schema):
-        signal = trajectories.signals[feature]
-        step = np.abs(signal - trajectories.shifted(signal, -1))
+        step = np.abs(trajectories.step_of(feature))
         values[f"motion:{feature}"] = np.log(trajectories.mean(step) + 1e-6)
-        channels[f"motion:{feature}"] = tuple(schema.channel(feature, i) for i in range(signal.shape[1]))
+        channels[f"motion:{feature}"] = tuple(schema.channel(feature, i) for i in range(step.shape[1]))
     values["length"] = np.log(trajectories.lengths / schema.rate_hz)[:, None]
     channels["length"] = ("duration",)
     return EpisodeTables(values, channels)
 
 
 def _steps(trajectories: Trajectories, leader: str, follower: str) -> tuple[np.ndarray, np.ndarray]:
-    signals, shifted = trajectories.signals, trajectories.shifted
-    lead = signals[leader] - shifted(signals[leader], -1)
-    follow = signals[follower] - shifted(signals[follower], -1)
-    return lead, signals[follower] if (leader, follower) == (STATE, VELOCITY) else follow
+    follow = trajectories.signals[follower] if (leader, follower) == (STATE, VELOCITY) else None
+    return trajectories.step_of(leader), trajectories.step_of(follower) if follow is None else follow
 
 
 def _hand_and_things(
@@ -86,22 +88,49 @@ def _hand_and_things(
     return lead, motion.step.sum(axis=1)
 
 
-def delays(trajectories: Trajectories, lead: np.ndarray, follow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(delay in frames, 1 - correlation) of each joint and, in the last column, of all joints together.
+def delays(trajectories: Trajectories, pairs: Pairs) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
+    """For each pair (delay in frames, 1 - correlation) of each joint and, in the last column, of all joints together.
 
     The delay is the shift with the highest correlation of the two channels' steps, refined with a parabola as
     `signals.delay` does. A joint that hardly moves has NaN, and so has the delay of channels that hardly agree.
+
+    Args:
+        pairs: (leader, follower) -> (frames, d) steps of both.
     """
-    starts, shifted = trajectories.starts, trajectories.shifted
-    power = np.add.reduceat(lead**2, starts, axis=0), np.add.reduceat(follow**2, starts, axis=0)
-    rows = np.arange(len(lead))
-    scores = []
-    for shift in SHIFTS:
-        inside = ((rows + shift >= trajectories.first_of) & (rows + shift <= trajectories.last_of))[:, None]
-        scores.append(np.add.reduceat(lead * shifted(follow, shift) * inside, starts, axis=0))
-    table = np.stack(scores)  # (shifts, n, d)
-    norm = np.sqrt(power[0] * power[1])
-    moving = power[0] > MOVES_SHARE * np.median(power[0], axis=1, keepdims=True)
+    if not pairs:
+        return {}
+    lead = np.concatenate([lead for lead, _ in pairs.values()], axis=1)
+    follow = np.concatenate([follow for _, follow in pairs.values()], axis=1)
+    powers = (
+        np.add.reduceat(lead**2, trajectories.starts, axis=0),
+        np.add.reduceat(follow**2, trajectories.starts, axis=0),
+    )
+    table = _products(trajectories, lead, follow)
+    found, at = {}, 0
+    for pair, (one, _) in pairs.items():
+        columns = slice(at, at := at + one.shape[1])
+        found[pair] = _delay(table[:, :, columns], powers[0][:, columns], powers[1][:, columns])
+    return found
+
+
+def _products(trajectories: Trajectories, lead: np.ndarray, follow: np.ndarray) -> np.ndarray:
+    """(shifts, n, d) sum over each episode of lead times follow, which is shifted."""
+    frames = len(lead)
+    table = np.empty((len(SHIFTS), len(trajectories), lead.shape[1]))
+    product = np.empty_like(lead)
+    for number, shift in enumerate(SHIFTS):
+        low, high = max(-shift, 0), frames - max(shift, 0)
+        if low < high:
+            np.multiply(lead[low:high], follow[low + shift : high + shift], out=product[low:high])
+        product[trajectories.ends_at(shift)[0]] = 0.0
+        np.add.reduceat(product, trajectories.starts, axis=0, out=table[number])
+    return table
+
+
+def _delay(table: np.ndarray, lead: np.ndarray, follow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Delay and 1 - correlation from the (shifts, n, d) products and the (n, d) powers of both."""
+    norm = np.sqrt(lead * follow)
+    moving = lead > MOVES_SHARE * np.median(lead, axis=1, keepdims=True)
     moving &= norm > 1e-12
     correlations = table / np.maximum(norm, 1e-12)
     weights = np.where(moving, 1.0, 0.0)
@@ -139,10 +168,12 @@ def end_table(trajectories: Trajectories) -> tuple[np.ndarray, tuple[str, ...]]:
                 apart = places[entity] - places[other]
                 columns.append(np.linalg.norm(apart[:, :2], axis=1))
                 names.append(f"{DISTANCE} {entity} and {other}")
-        position = np.stack([state[:, pose.position] for pose in poses], axis=1)
-        speed = np.linalg.norm(position - trajectories.shifted(position, -1), axis=2) * trajectories.schema.rate_hz
-        rise = position[last, :, 2] - position[trajectories.starts, :, 2]
-        columns += [*rise.T, *speed[last].T]
+        end, before, start = (
+            np.stack([state[rows][:, pose.position] for pose in poses], axis=1)
+            for rows in (last, np.maximum(last - 1, trajectories.starts), trajectories.starts)
+        )
+        speed = length(end - before) * trajectories.schema.rate_hz
+        columns += [*(end - start)[:, :, 2].T, *speed.T]
         names += [f"{pose.name}, height above its start" for pose in poses]
         names += [f"{pose.name}, speed" for pose in poses]
         used = {column for pose in poses for column in (*pose.position, *(pose.quaternion or ()))}

@@ -5,7 +5,7 @@ level and the offset of these residuals in each aspect, the delays, and the amou
 by channel, with its distribution over good episodes: 0 is the median and about 2.3 the 99th percentile.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -24,12 +24,14 @@ from twinloop.curate.discriminator.feature_scales import (
     hand_tolerance,
     tail_floor,
 )  # fmt: skip
-from twinloop.curate.discriminator.frame_residuals import ChannelRanges, FrameResiduals, fit_ranges, frame_residuals
+from twinloop.curate.discriminator.frame_residuals import FrameResiduals, frame_residuals
 from twinloop.curate.discriminator.hand_contact import HandModel, fit_hand
 from twinloop.curate.discriminator.images import ImageModel, fit_images
 from twinloop.curate.discriminator.posture_support import PostureSupport, fit_posture_support
+from twinloop.curate.discriminator.residual_summary import ResidualSummary, summary_of
 from twinloop.curate.discriminator.scene_model import SceneModel, fit_scene
-from twinloop.curate.discriminator.scene_motion import regimes, scene_motion
+from twinloop.curate.discriminator.scene_motion import REGIMES, regimes, scene_motion
+from twinloop.curate.discriminator.single_channels import ChannelRanges, fit_ranges
 from twinloop.curate.discriminator.trajectories import Trajectories
 
 FOLDS, ROBUST_FOLDS = 3, 2
@@ -37,12 +39,9 @@ MODEL_EPISODES = 96
 GRIP_ASPECTS = ("slips_in_grip", "shifts_in_grip", "grip_drift", "touch_at_distance")
 MIN_GRIP_SHARE, NEVER = 0.05, 1e9
 SIGNED = ("step:", "static:", "velocity_mismatch", "image_static:")
-EXTRAPOLATED = ("step", "static", "range")
-"""Kinds of aspects whose residuals grow with the distance from the postures of the training data."""
 SMALL, SMALL_PHYSICAL, LEVEL_SHARE = 0.05, 0.3, 0.2
 """Added to a ratio before its logarithm: differences far below the usual size do not matter. Many residuals of physics
 are zero in all good episodes; there, differences below the floor do not matter. A level needs less than a peak."""
-REGIMES = 3
 MIN_FRAMES = 200
 
 
@@ -55,15 +54,12 @@ class EpisodeFeatures:
         values: (n, features).
         channels: (n, features) name of the worst channel of each.
         frames: (frames,) largest residual of each frame, in usual sizes.
-        frame_aspect: (frames,) index into `aspects` of that residual.
     """
 
     names: tuple[str, ...]
     values: np.ndarray
     channels: np.ndarray
     frames: np.ndarray
-    frame_aspect: np.ndarray
-    aspects: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -101,17 +97,15 @@ class FeatureModel:
             np.concatenate([part.values for part in parts]),
             np.concatenate([part.channels for part in parts]),
             np.concatenate([part.frames for part in parts]),
-            np.concatenate([part.frame_aspect for part in parts]),
-            parts[0].aspects,
         )
 
     def _features(self, trajectories: Trajectories) -> EpisodeFeatures:
         residuals = frame_residuals(trajectories, self.models, self.ranges, self.scene, self.hand, self.images)
-        scaled = dict(_scaled(trajectories, residuals, self))
+        summary = summary_of(trajectories, residuals, self.frame_scales, self.support)
         names: list[str] = []
         values: list[np.ndarray] = []
         channels: list[np.ndarray] = []
-        tables = _tables(trajectories, residuals, scaled)
+        tables = _tables(trajectories, residuals, summary)
         for table, scale in self.tables.items():
             names.append(table)
             if table not in tables:  # images that these episodes do not have
@@ -124,14 +118,11 @@ class FeatureModel:
             values.append(standard[np.arange(len(worst)), worst])
             channels.append(np.array(labels, object)[worst])
         label, label_channels = self._label(trajectories)
-        peaks = np.stack([_largest(part) for part in scaled.values()])
         return EpisodeFeatures(
             (*names, "label"),
             np.stack([*values, label], axis=1),
             np.stack([*channels, label_channels], axis=1),
-            peaks.max(axis=0),
-            peaks.argmax(axis=0),
-            tuple(scaled),
+            summary.frames,
         )
 
     def _label(self, trajectories: Trajectories) -> tuple[np.ndarray, np.ndarray]:
@@ -152,38 +143,22 @@ class FeatureModel:
         return out, channel
 
 
-def _largest(values: np.ndarray) -> np.ndarray:
-    """(frames,) largest size in each row. By columns, because rows are short."""
-    largest = np.abs(values[:, 0])
-    for column in values.T[1:]:
-        np.maximum(largest, np.abs(column), out=largest)
-    return largest
-
-
-def _scaled(
-    trajectories: Trajectories, residuals: FrameResiduals, model: FeatureModel
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Each aspect with its residuals in usual sizes."""
-    regime = regimes(trajectories)
-    growth = model.support.growth(trajectories)
-    for aspect, values in residuals.values.items():
-        scaled = values / model.frame_scales[aspect][regime]
-        kind, _, feature = aspect.partition(":")
-        yield aspect, scaled / growth[feature] if kind in EXTRAPOLATED and feature in growth else scaled
-
-
 def _tables(
-    trajectories: Trajectories, residuals: FrameResiduals, scaled: Mapping[str, np.ndarray]
+    trajectories: Trajectories, residuals: FrameResiduals, summary: ResidualSummary
 ) -> dict[str, tuple[np.ndarray, tuple[str, ...], bool]]:
     """Table -> ((n, columns), channel of each column, two-sided)."""
     tables: dict[str, tuple[np.ndarray, tuple[str, ...], bool]] = {}
-    for aspect, values in scaled.items():
-        size, labels = np.abs(values), residuals.channels[aspect]
-        small = SMALL_PHYSICAL if aspect in FLOORS else SMALL
-        tables[f"{aspect}|peak"] = np.log(trajectories.worst(size) + small), labels, False
-        tables[f"{aspect}|level"] = np.log(trajectories.mean(size) + small * LEVEL_SHARE), labels, False
+    small = np.empty(summary.peak.shape[1])
+    for aspect, columns in summary.columns.items():
+        small[columns] = SMALL_PHYSICAL if aspect in FLOORS else SMALL
+    peak = np.log(summary.peak + small)
+    level, offset = (np.log(values + small * LEVEL_SHARE) for values in (summary.level, summary.offset))
+    for aspect, columns in summary.columns.items():
+        labels = residuals.channels[aspect]
+        tables[f"{aspect}|peak"] = peak[:, columns], labels, False
+        tables[f"{aspect}|level"] = level[:, columns], labels, False
         if aspect.startswith(SIGNED):
-            tables[f"{aspect}|offset"] = np.log(np.abs(trajectories.mean(values)) + small * LEVEL_SHARE), labels, False
+            tables[f"{aspect}|offset"] = offset[:, columns], labels, False
     whole = episode_tables(trajectories, residuals.motion)
     for aspect, values in whole.values.items():
         tables[aspect] = values, whole.channels[aspect], True
@@ -211,8 +186,8 @@ def fit_feature_model(
         model = _fit_bare(inside)
         for block in outside.blocks():
             residuals = frame_residuals(block, model.models, model.ranges, model.scene, model.hand, model.images)
-            scaled = dict(_scaled(block, residuals, model))
-            for table, (content, labels, both) in _tables(block, residuals, scaled).items():
+            summary = summary_of(block, residuals, model.frame_scales, model.support)
+            for table, (content, labels, both) in _tables(block, residuals, summary).items():
                 pieces.setdefault(table, []).append(content)
                 two_sided[table] = both
                 tolerance[table] = hand_tolerance(table, labels)
@@ -237,8 +212,6 @@ def _in_order(parts: Sequence[EpisodeFeatures], order: np.ndarray) -> EpisodeFea
         np.concatenate([part.values for part in parts])[order],
         np.concatenate([part.channels for part in parts])[order],
         np.concatenate([part.frames for part in parts]),
-        np.concatenate([part.frame_aspect for part in parts]),
-        first.aspects,
     )
 
 
@@ -256,8 +229,10 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
     sizes: dict[str, list[np.ndarray]] = {}
     contacts = []
     for block in good.blocks():
-        for aspect, values in frame_residuals(block, models, ranges, scene, hand, images).values.items():
-            sizes.setdefault(aspect, []).append(np.abs(values).astype(np.float32))
+        residuals = frame_residuals(block, models, ranges, scene, hand, images)
+        table = np.abs(residuals.table(slice(0, block.frames), block.starts)).astype(np.float32)
+        for aspect, columns in residuals.columns.items():
+            sizes.setdefault(aspect, []).append(table[:, columns])
         contacts.append(regimes(block))
     where = np.concatenate(contacts)
     scales = {}

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.curate.discriminator.carriers import GRAVITY_M_S2, carrier_residuals, hand_step
+from twinloop.curate.discriminator.carriers import GRAVITY_M_S2, carrier_residuals
 from twinloop.curate.discriminator.scene_model import REST_M_S, SceneModel
-from twinloop.curate.discriminator.scene_motion import TOUCH_N, Pose, SceneMotion, finger_columns
+from twinloop.curate.discriminator.scene_motion import TOUCH_N, Pose, SceneMotion, finger_columns, length
 from twinloop.curate.discriminator.trajectories import CONTACT, ENVIRONMENT, Trajectories
 
 HELD_M = 0.12
@@ -39,8 +39,8 @@ def object_motion(trajectories: Trajectories, motion: SceneMotion | None, scene:
 
     schema, rate, shifted = trajectories.schema, trajectories.schema.rate_hz, trajectories.shifted
     bend = shifted(motion.position, 1) - motion.position - motion.step
-    add("object_acceleration", np.linalg.norm(bend, axis=2) * rate**2, motion.entities)
-    add("object_speed", np.linalg.norm(motion.step, axis=2) * rate, motion.entities)
+    add("object_acceleration", length(bend) * rate**2, motion.entities)
+    add("object_speed", motion.step_m * rate, motion.entities)
     if CONTACT in trajectories.signals:
         _without_touch(trajectories, motion, bend, add)
     _turning(trajectories, motion, scene, add)
@@ -69,11 +69,11 @@ def _without_touch(trajectories: Trajectories, motion: SceneMotion, bend: np.nda
     """Motion without a finger: energy must not grow, and a thing without support falls with gravity."""
     rate, shifted = trajectories.schema.rate_hz, trajectories.shifted
     entities, calm, height = motion.entities, ~motion.touch, motion.position[:, :, 2]
-    speed = np.linalg.norm(motion.step, axis=2) * rate
+    speed = motion.step_m * rate
     energy = 0.5 * speed**2 + GRAVITY_M_S2 * height
     gain = np.maximum(energy - shifted(energy, -1), 0) * calm[:, None]
     add("energy_gain", gain, entities)
-    add("moves_untouched", np.linalg.norm(bend, axis=2) * rate**2 * calm[:, None], entities)
+    add("moves_untouched", length(bend) * rate**2 * calm[:, None], entities)
     add("drifts_untouched", speed * calm[:, None], entities)
     support = [i for i, name in enumerate(trajectories.schema.elements[CONTACT]) if name == "support"]
     if support:
@@ -82,7 +82,7 @@ def _without_touch(trajectories: Trajectories, motion: SceneMotion, bend: np.nda
         fall = bend[:, 0] * rate**2 + np.array([0, 0, GRAVITY_M_S2])
         # A thing that falls and slows down has hit something between two samples of the contact force.
         free &= (motion.step[:, 0, 2] * rate > -REST_M_S) | (bend[:, 0, 2] < 0)
-        add("free_fall", np.linalg.norm(fall, axis=1) * free, entities[:1])
+        add("free_fall", length(fall) * free, entities[:1])
         # A thing that lies still presses on its support with a constant force.
         still = calm & (speed[:, 0] < REST_M_S) & (force > 0)
         change = np.abs(force - shifted(force, -1)) * still
@@ -94,12 +94,12 @@ def _turning(trajectories: Trajectories, motion: SceneMotion, scene: SceneModel,
     """A thing turns with the hand that holds it, or it rolls or topples, and then its middle moves too."""
     state, shifted = trajectories.signals[ENVIRONMENT], trajectories.shifted
     rate, distance = trajectories.schema.rate_hz, motion.distance_m
-    speed = np.linalg.norm(motion.step, axis=2) * rate
+    speed = motion.step_m * rate
     hand_rad_s = np.zeros(speed.shape)
-    if motion.tool is not None and distance is not None:
+    if motion.tool is not None and motion.hand_step is not None and distance is not None:
         near = distance < scene.reach_m
         hand_rad_s = _turn_rad(motion.tool[1], shifted)[:, None] * rate * near
-        in_hand = np.linalg.norm(motion.step - hand_step(trajectories, motion), axis=2) * rate
+        in_hand = length(motion.step - motion.hand_step) * rate
         speed = np.where(near, np.minimum(speed, in_hand), speed)
     rolls_rad_s = np.maximum(speed, shifted(speed, 1)) / LEVER_M
     for number, pose in enumerate(motion.poses):
@@ -129,27 +129,26 @@ def _in_the_hand(
     position = motion.position
     shifted, rate = trajectories.shifted, trajectories.schema.rate_hz
     apart = position - place[:, None]
-    distance = np.linalg.norm(apart, axis=2)
+    distance = motion.distance_m
+    assert distance is not None
     in_tool = np.einsum("fji,fej->fei", rotation, apart)
     fingers = trajectories.signals[CONTACT][:, finger_columns(trajectories.schema)]
     grip = fingers.min(axis=1) > TOUCH_N
     steady = np.logical_and.reduce([shifted(grip, lag) for lag in (-2, -1, 0, 1, 2)])
-    moved = np.linalg.norm(in_tool - shifted(in_tool, -1), axis=2) * rate
+    moved = length(in_tool - shifted(in_tool, -1)) * rate
     nearest = distance.argmin(axis=1)
     rows = np.arange(len(nearest))
     held = steady & (distance[rows, nearest] < HELD_M) & (shifted(nearest, -1) == nearest)
     add("slips_in_grip", moved[rows, nearest] * held, ("held object",))
     long = held & shifted(held, -GRIP_FRAMES) & (shifted(nearest, -GRIP_FRAMES) == nearest)
     long &= rows - GRIP_FRAMES >= trajectories.first_of
-    drift = np.linalg.norm(in_tool - shifted(in_tool, -GRIP_FRAMES), axis=2)
+    drift = length(in_tool - shifted(in_tool, -GRIP_FRAMES))
     add("shifts_in_grip", drift[rows, nearest] * long, ("held object",))
     # The first frame of the present grasp: a new one begins where the thing was not held the frame before.
     begins = held & ~(shifted(held, -1) & (rows > trajectories.first_of))
     began = np.maximum.accumulate(np.where(begins, rows, 0))
-    slid = np.linalg.norm(in_tool[rows, nearest] - in_tool[began, nearest], axis=1) * (
-        held & (nearest == nearest[began])
-    )
+    slid = length(in_tool[rows, nearest] - in_tool[began, nearest]) * (held & (nearest == nearest[began]))
     add("grip_drift", slid, ("held object",))
     add("touch_at_distance", distance[rows, nearest] * steady, ("held object",))
-    speed = np.linalg.norm(place - shifted(place, -1), axis=1) * rate
+    speed = length(place - shifted(place, -1)) * rate
     add("tool_speed", speed, ("tool",))

@@ -49,7 +49,7 @@ def untouched(motion: SceneMotion, reach_m: np.ndarray) -> np.ndarray:
 
 def at_rest(trajectories: Trajectories, motion: SceneMotion, reach_m: np.ndarray) -> np.ndarray:
     """(frames, E) hardly moves, now and in the frames before and after, and no finger touches it."""
-    slow = np.linalg.norm(motion.step, axis=2) * trajectories.schema.rate_hz < REST_M_S
+    slow = motion.step_m * trajectories.schema.rate_hz < REST_M_S
     slow &= trajectories.shifted(slow, 1) & trajectories.shifted(slow, -1)
     return slow & untouched(motion, reach_m)
 
@@ -57,7 +57,7 @@ def at_rest(trajectories: Trajectories, motion: SceneMotion, reach_m: np.ndarray
 def fit_scene(trajectories: Trajectories, motion: SceneMotion) -> SceneModel:
     """Fit on good episodes."""
     count = len(motion.poses)
-    moves = np.linalg.norm(motion.step, axis=2) * trajectories.schema.rate_hz > MOVES_M_S
+    moves = motion.step_m * trajectories.schema.rate_hz > MOVES_M_S
     distance = motion.distance_m
     reach_m = np.full(count, REACH_M)
     for entity in range(count):

@@ -1,6 +1,7 @@
 """SceneMotion: how the entities of a scene move, when fingers touch something, and where the tool is."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from twinloop.curate.discriminator.trajectories import CONTACT, ENVIRONMENT, STA
 TOUCH_N, FAINT_N = 0.2, 0.02
 """Force of a firm contact, and the least force of any contact."""
 TILT_RAD = 0.05
+REGIMES = 3
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class SceneMotion:
         tilted: (frames, E) stands on another side than in the first frame, or leans.
         touch: (frames,) a finger touches something, now or one frame before or after.
         tool: (frames, 3) position and (frames, 3, 3) rotation of the tool; None if the robot's kinematics are unknown.
+        tool_before: the same one frame before.
     """
 
     poses: tuple[Pose, ...]
@@ -78,11 +81,27 @@ class SceneMotion:
     tilted: np.ndarray
     touch: np.ndarray
     tool: tuple[np.ndarray, np.ndarray] | None
+    tool_before: tuple[np.ndarray, np.ndarray] | None
 
-    @property
+    @cached_property
     def distance_m(self) -> np.ndarray | None:
         """(frames, E) from the tool to each entity."""
-        return None if self.tool is None else np.linalg.norm(self.position - self.tool[0][:, None], axis=2)
+        return None if self.tool is None else length(self.position - self.tool[0][:, None])
+
+    @cached_property
+    def step_m(self) -> np.ndarray:
+        """(frames, E) length of each step."""
+        return length(self.step)
+
+    @cached_property
+    def hand_step(self) -> np.ndarray | None:
+        """(frames, E, 3) the step that each entity would make if it were fixed to the tool."""
+        if self.tool is None or self.tool_before is None:
+            return None
+        before = self.position - self.step
+        turn = np.einsum("fij,fkj->fik", self.tool[1], self.tool_before[1])
+        arm = before - self.tool_before[0][:, None]
+        return np.einsum("fij,fej->fei", turn, arm) + self.tool[0][:, None] - before
 
 
 def scene_motion(trajectories: Trajectories) -> SceneMotion | None:
@@ -94,7 +113,8 @@ def scene_motion(trajectories: Trajectories) -> SceneMotion | None:
     position = np.stack([state[:, pose.position] for pose in poses], axis=1)
     touch = touching(trajectories, FAINT_N)
     joints = trajectories.signals.get(STATE)
-    tool = None if joints is None else tool_frames(trajectories.schema.robot, joints.shape[1])
+    frames = None if joints is None else tool_frames(trajectories.schema.robot, joints.shape[1])
+    tool = None if frames is None or joints is None else frames(joints)
     return SceneMotion(
         poses=poses,
         entities=tuple(f"{ENVIRONMENT}/{pose.name}" for pose in poses),
@@ -103,7 +123,8 @@ def scene_motion(trajectories: Trajectories) -> SceneMotion | None:
         first=position[trajectories.first_of],
         tilted=np.stack([_tilted(trajectories, pose) for pose in poses], axis=1),
         touch=touch | shifted(touch, 1) | shifted(touch, -1),
-        tool=None if tool is None or joints is None else tool(joints),
+        tool=tool,
+        tool_before=None if tool is None else (shifted(tool[0], -1), shifted(tool[1], -1)),
     )
 
 
@@ -113,4 +134,10 @@ def _tilted(trajectories: Trajectories, pose: Pose) -> np.ndarray:
         return np.zeros(trajectories.frames, bool)
     w, x, y, z = trajectories.signals[ENVIRONMENT][:, pose.quaternion].T
     up = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x**2 + y**2)], axis=1)
-    return np.linalg.norm(up - up[trajectories.first_of], axis=1) > TILT_RAD
+    return length(up - up[trajectories.first_of]) > TILT_RAD
+
+
+def length(vectors: np.ndarray) -> np.ndarray:
+    """Length of (..., 3) vectors. `np.linalg.norm` is several times as slow for so few elements."""
+    x, y, z = (vectors[..., axis] for axis in range(3))
+    return np.sqrt(x * x + y * y + z * z)

@@ -14,7 +14,7 @@ from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 ToolFrames = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """(n, joints) positions in rad -> (n, 3) positions in m and (n, 3, 3) rotations of the tool in the world."""
 
-MOST_ROWS = 4096
+MOST_ROWS = 1024
 
 
 @lru_cache(maxsize=8)
@@ -29,8 +29,8 @@ def tool_frames(robot: str, joints: int) -> ToolFrames | None:
 
     def frames(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         parts = [
-            chain.frames(positions[at : at + MOST_ROWS, :width]) for at in range(0, max(len(positions), 1), MOST_ROWS)
+            chain.poses(positions[at : at + MOST_ROWS, :width]) for at in range(0, max(len(positions), 1), MOST_ROWS)
         ]
-        return np.concatenate([part.position_m for part in parts]), np.concatenate([part.rotation for part in parts])
+        return np.concatenate([place for place, _ in parts]), np.concatenate([rotation for _, rotation in parts])
 
     return frames

@@ -91,7 +91,16 @@ class Trajectories:
 
     def shifted(self, values: np.ndarray, frames: int) -> np.ndarray:
         """Values `frames` later, earlier if negative. At the ends of an episode its first or last frame is repeated."""
-        return values if frames == 0 else np.take(values, self.rows_at(frames), axis=0)
+        if frames == 0:
+            return values
+        rows, ends = self.ends_at(frames)
+        out = np.empty_like(values)
+        if frames > 0:
+            out[:-frames] = values[frames:]
+        else:
+            out[-frames:] = values[:frames]
+        out[rows] = values[ends]
+        return out
 
     def signal_at(self, feature: str, frames: int) -> np.ndarray:
         """`shifted` of a signal. Kept, because several models read the same one."""
@@ -99,15 +108,26 @@ class Trajectories:
             self._shifted_signals[feature, frames] = self.shifted(self.signals[feature], frames)
         return self._shifted_signals[feature, frames]
 
-    def rows_at(self, frames: int) -> np.ndarray:
-        """(frames,) the row that `shifted` takes each value from."""
-        if frames not in self._shifted_rows:
+    def step_of(self, feature: str) -> np.ndarray:
+        """(frames, d) change of a signal since the frame before. Kept."""
+        if feature not in self._steps:
+            self._steps[feature] = self.signals[feature] - self.signal_at(feature, -1)
+        return self._steps[feature]
+
+    def ends_at(self, frames: int) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that have no row of their episode `frames` later, and the end of the episode that stands in."""
+        if frames not in self._ends:
             rows = np.arange(self.frames) + frames
-            self._shifted_rows[frames] = np.clip(rows, self.first_of, self.last_of)
-        return self._shifted_rows[frames]
+            beyond = np.flatnonzero((rows > self.last_of) | (rows < self.first_of))
+            self._ends[frames] = beyond, (self.last_of if frames > 0 else self.first_of)[beyond]
+        return self._ends[frames]
 
     @cached_property
-    def _shifted_rows(self) -> dict[int, np.ndarray]:
+    def _ends(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        return {}
+
+    @cached_property
+    def _steps(self) -> dict[str, np.ndarray]:
         return {}
 
     @cached_property
@@ -126,9 +146,7 @@ class Trajectories:
     def take(self, episodes: np.ndarray) -> "Trajectories":
         """The episodes of an index array or mask, in its order."""
         index = np.flatnonzero(episodes) if np.asarray(episodes).dtype == bool else np.asarray(episodes, int)
-        rows = np.concatenate(
-            [np.arange(self.starts[i], self.starts[i] + self.lengths[i]) for i in index] or [np.zeros(0, int)]
-        )
+        rows = self._rows_of(index)
         return replace(
             self,
             attempts=self.attempts[index],
@@ -139,6 +157,14 @@ class Trajectories:
             labels={name: values[rows] for name, values in self.labels.items()},
             images={name: values[rows] for name, values in self.images.items()},
         )
+
+    def _rows_of(self, index: np.ndarray) -> np.ndarray | slice:
+        """The frames of some episodes; a slice, which is not copied, if they are neighbours."""
+        if len(index) and (np.diff(index) == 1).all():
+            return slice(int(self.starts[index[0]]), int(self.starts[index[-1]] + self.lengths[index[-1]]))
+        lengths = self.lengths[index]
+        first = np.repeat(self.starts[index] - (np.cumsum(lengths) - lengths), lengths)
+        return first + np.arange(int(lengths.sum()))
 
     def blocks(self, threads: int = 1) -> "list[Trajectories]":
         """Blocks of whole episodes with about the same number of frames, to bound the memory of computations.
