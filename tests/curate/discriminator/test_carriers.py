@@ -6,9 +6,9 @@ import numpy as np
 
 from twinloop.curate.discriminator.carriers import carrier_residuals
 from twinloop.curate.discriminator.object_motion import object_motion
-from twinloop.curate.discriminator.scene_model import SceneModel, fit_scene
-from twinloop.curate.discriminator.scene_motion import SceneMotion, scene_motion
-from twinloop.curate.discriminator.trajectories import CONTACT, ENVIRONMENT, Trajectories, TrajectorySchema
+from twinloop.curate.discriminator.scene_model import REST, SceneModel, fit_scene
+from twinloop.curate.discriminator.scene_motion import SceneMotion, scene_motion, tracker_smoothing
+from twinloop.curate.discriminator.trajectories import CONTACT, ENVIRONMENT, Trajectories, TrajectorySchema, joined
 
 RATE_HZ, FRAMES = 25.0, 100
 GRASP, RELEASE = 20, 70
@@ -41,7 +41,8 @@ def scene(cube: np.ndarray, *, tool: np.ndarray | None = None, touch: np.ndarray
     motion = scene_motion(trajectories)
     assert motion is not None
     hand = (carried() if tool is None else tool, np.tile(np.eye(3), (FRAMES, 1, 1)))
-    return trajectories, replace(motion, tool=hand)
+    before = (trajectories.shifted(hand[0], -1), trajectories.shifted(hand[1], -1))
+    return trajectories, replace(motion, tool=hand, tool_before=before)
 
 
 def carried() -> np.ndarray:
@@ -173,4 +174,68 @@ def test_a_thing_that_turns_in_the_hand_is_found_also_while_the_hand_moves_fast(
     state[45:, 3:7] = [np.cos(0.25), 0, 0, np.sin(0.25)]  # half a radian about the vertical axis
     turned = replace(good, signals={**good.signals, ENVIRONMENT: state})
     assert object_motion(good, motion, learnt).residuals["turns_alone"][:, 0].max() < 0.1
-    assert object_motion(turned, motion, learnt).residuals["turns_alone"][:, 0].max() > 10
+    assert object_motion(turned, replace(motion, state=state), learnt).residuals["turns_alone"][:, 0].max() > 10
+
+
+def joined_scene(count: int = 4) -> tuple[Trajectories, SceneMotion]:
+    """Several copies of the good episode, because a rare height is not learnt."""
+    good, _ = scene(carried(), tool=hand_path())
+    episodes = joined([good] * count)
+    motion = scene_motion(episodes)
+    assert motion is not None
+    hand = (np.tile(hand_path(), (count, 1)), np.tile(np.eye(3), (FRAMES * count, 1, 1)))
+    before = (episodes.shifted(hand[0], -1), episodes.shifted(hand[1], -1))
+    return episodes, replace(motion, tool=hand, tool_before=before)
+
+
+def test_a_support_that_reports_nothing_under_a_resting_thing_is_found():
+    episodes, motion = joined_scene()
+    learnt = fit_scene(episodes, motion)
+    assert learnt.supported[REST, 0] == 1
+    force = episodes.signals[CONTACT].copy()
+    force[4:12, 2] = 0.0
+    silent = replace(episodes, signals={**episodes.signals, CONTACT: force})
+    assert object_motion(episodes, motion, learnt).residuals["support_contradicts"].max() == 0
+    found = np.flatnonzero(object_motion(silent, motion, learnt).residuals["support_contradicts"][:, 0])
+    np.testing.assert_array_equal(found, np.arange(5, 11))  # but for the first and the last frame
+
+
+def test_a_height_whose_support_has_no_sensor_is_not_judged_by_gravity():
+    episodes, motion = joined_scene()
+    force = episodes.signals[CONTACT].copy()
+    force[:, 2] = 0.0
+    unsensed = replace(episodes, signals={**episodes.signals, CONTACT: force})
+    learnt = fit_scene(unsensed, motion)
+    assert object_motion(unsensed, motion, learnt).residuals["free_fall"].max() == 0
+
+
+def test_a_pose_that_is_repeated_while_the_hand_carries_the_thing_is_found():
+    good, motion = scene(carried(), tool=hand_path())
+    learnt = fit_scene(good, motion)
+    lost = carried()
+    lost[40:48] = lost[40]
+    faulty, faulty_motion = scene(lost, tool=hand_path())
+    usual, found = (object_motion(*pair, learnt).residuals for pair in ((good, motion), (faulty, faulty_motion)))
+    assert usual["stands_in_hand"].max() < 0.002
+    assert found["stands_in_hand"][:, 0].argmax() == 47
+    assert found["stands_in_hand"].max() > 0.02
+    assert usual["jumps_from_rest"].max() < 0.002
+    assert found["jumps_from_rest"][:, 0].argmax() == 48
+
+
+def test_poses_of_a_noisy_tracker_are_averaged_within_their_episode():
+    good, _ = joined_scene()
+    assert tracker_smoothing(good) == 0
+    noise = np.zeros(good.signals[ENVIRONMENT].shape)
+    noise[:, :3] = np.random.default_rng(0).normal(0, 0.003, (good.frames, 3))
+    noisy = replace(good, signals={**good.signals, ENVIRONMENT: good.signals[ENVIRONMENT] + noise})
+    frames = tracker_smoothing(noisy)
+    assert frames > 0
+    motions = [scene_motion(episodes, smooth_frames=frames) for episodes in (good, noisy)]
+    assert motions[0] is not None
+    assert motions[1] is not None
+    apart = motions[1].position - motions[0].position
+    assert apart[:, 0].std() < 0.0015
+    # The first and the last episode do not leak into each other.
+    np.testing.assert_allclose(motions[0].position[FRAMES - 1, 0], carried()[-1], atol=1e-6)
+    np.testing.assert_allclose(motions[0].position[FRAMES, 0], carried()[0], atol=1e-6)

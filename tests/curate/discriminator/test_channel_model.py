@@ -1,11 +1,13 @@
 """Channel models: predictions for all models at once, and blocks of episodes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from twinloop.curate.discriminator import channel_inputs, trajectories
 from twinloop.curate.discriminator.channel_inputs import ChannelInput, input_table, inputs_of, own_past, parts_of
-from twinloop.curate.discriminator.channel_model import channel_residuals, fit_channel
+from twinloop.curate.discriminator.channel_model import channel_residuals, fit_channel, fit_channels
 from twinloop.curate.discriminator.trajectories import Trajectories, TrajectorySchema
 
 LENGTHS = np.array([40, 7, 25, 60])
@@ -91,3 +93,41 @@ def test_taken_episodes_are_those_of_the_index(episodes, index):
     expected = np.concatenate([parts[i] for i in index] or [np.zeros((0, 3))])
     np.testing.assert_array_equal(taken.signals["action"], expected)
     np.testing.assert_array_equal(taken.lengths, LENGTHS[index])
+
+
+def test_a_hand_that_moves_without_a_command_is_found_where_it_touches_nothing():
+    frames, count = 120, 8
+    commands, states, forces = [], [], []
+    for number in range(count):
+        command = np.where((np.arange(frames) > 30 + number) & (np.arange(frames) < 90 - number), 0.0, 0.08)
+        state = np.full(frames, 0.08)
+        for row in range(1, frames):
+            state[row] = state[row - 1] + 0.3 * (command[row - 1] - state[row - 1])
+            if 45 < row < 80:
+                state[row] = max(state[row], 0.02 + 0.003 * number)  # objects of several sizes
+        commands.append(command)
+        states.append(state)
+        forces.append(np.where((np.arange(frames) > 45) & (np.arange(frames) < 80), 20.0, 0.0))
+    elements = {"observation.state": ("gripper",), "action": ("gripper",), "contact": ("left_finger", "right_finger")}
+    force = np.concatenate(forces)
+    signals = {
+        "observation.state": np.concatenate(states)[:, None],
+        "action": np.concatenate(commands)[:, None],
+        "contact": np.stack([force, force], axis=1),
+    }
+    good = Trajectories(TrajectorySchema("nobody", 25.0, elements), np.arange(count), np.full(count, frames), signals,
+                        np.ones(count), ("pick",) * count)  # fmt: skip
+    models = fit_channels(good, None)
+    assert {model.aspect for model in models if model.free} == {
+        f"free_{kind}:{feature}" for kind in ("step", "static") for feature in ("observation.state", "action")
+    }
+    action = signals["action"].copy()
+    action[:frames] = 0.08  # the command of the first episode is not recorded
+    faulty = replace(good, signals={**signals, "action": action})
+    usual, found = (
+        {aspect: np.abs(values) for aspect, values, _ in channel_residuals(episodes, models)}["free_static:action"]
+        for episodes in (good, faulty)
+    )
+    assert usual.max() < 0.02
+    assert found[:frames].max() > 0.06
+    assert found[46:80].max() == 0  # in contact, the object decides

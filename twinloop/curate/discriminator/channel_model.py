@@ -16,12 +16,18 @@ from twinloop.curate.discriminator.channel_inputs import (
     input_products,
     input_table,
     inputs_of,
+    modelled_features,
     own_past,
+    parts_of,
     width_of,
-)
-from twinloop.curate.discriminator.trajectories import Trajectories, TrajectorySchema
+)  # fmt: skip
+from twinloop.curate.discriminator.hand_contact import HandModel, blocked
+from twinloop.curate.discriminator.scene_motion import FAINT_N, finger_columns, touching
+from twinloop.curate.discriminator.trajectories import Trajectories, TrajectorySchema, is_hand
 
 RIDGE = 1e-5
+FREE_FRAMES = 3
+MIN_FREE_FRAMES = 500
 
 
 @dataclass(frozen=True)
@@ -33,23 +39,33 @@ class ChannelModel:
         columns: its elements that the model describes: the arm or the hand. Objects of other sizes stop the fingers
             elsewhere, so the arm's model does not read the hand.
         step: reads the feature's own past too.
+        free: was fitted on frames without contact, and describes only those. Objects stop a hand in many ways; a hand
+            that touches nothing follows its command.
         weights: (inputs + 1, columns); the last row is the constant.
     """
 
     feature: str
     columns: tuple[int, ...]
     step: bool
+    free: bool
     weights: np.ndarray
+
+    @property
+    def aspect(self) -> str:
+        return f"{'free_' if self.free else ''}{'step' if self.step else 'static'}:{self.feature}"
 
 
 def channel_residuals(
-    trajectories: Trajectories, models: Sequence[ChannelModel]
+    trajectories: Trajectories, models: Sequence[ChannelModel], hand: HandModel | None = None
 ) -> Iterator[tuple[str, np.ndarray, tuple[str, ...]]]:
-    """(aspect, (frames, columns) measured minus predicted, channel of each column); arm and hand are one aspect."""
+    """(aspect, (frames, columns) measured minus predicted, channel of each column); arm and hand are one aspect.
+
+    hand: for models of the free hand.
+    """
     if not models:
         return
     schema = trajectories.schema
-    models = sorted(models, key=lambda model: (model.step, model.feature))
+    models = sorted(models, key=lambda model: model.aspect)
     inputs, weights = _common(schema, models)
     residuals = input_products(trajectories, inputs, weights)
     # In place, and all models at once: the table is large.
@@ -59,12 +75,27 @@ def channel_residuals(
         out=residuals,
     )
     residuals -= np.concatenate([model.weights[-1] for model in models])
+    free = free_frames(trajectories, hand)
     at = 0
-    for (step, feature), parts in groupby(models, key=lambda model: (model.step, model.feature)):
+    for aspect, group in groupby(models, key=lambda model: model.aspect):
+        parts = list(group)
         columns = [column for model in parts for column in model.columns]
-        labels = tuple(schema.channel(feature, column) for column in columns)
-        yield f"{'step' if step else 'static'}:{feature}", residuals[:, at : at + len(columns)], labels
+        labels = tuple(schema.channel(parts[0].feature, column) for column in columns)
+        values = residuals[:, at : at + len(columns)]
+        if parts[0].free:
+            # A hand reacts a frame earlier or later than usual; only what lasts is a contradiction.
+            lasting = np.minimum.reduce([trajectories.shifted(np.abs(values), lag) for lag in (-1, 0, 1)])
+            values = np.copysign(lasting, values) * free[:, None]
+        yield aspect, values, labels
         at += len(columns)
+
+
+def free_frames(trajectories: Trajectories, hand: HandModel | None) -> np.ndarray:
+    """(frames,) nothing touches or blocks the fingers, within `FREE_FRAMES`."""
+    stopped = touching(trajectories, FAINT_N)
+    if hand is not None:
+        stopped |= blocked(trajectories, hand)
+    return ~np.logical_or.reduce([trajectories.shifted(stopped, lag) for lag in range(-FREE_FRAMES, FREE_FRAMES + 1)])
 
 
 def _inputs(schema: TrajectorySchema, model: ChannelModel) -> list[ChannelInput]:
@@ -91,11 +122,32 @@ def _common(schema: TrajectorySchema, models: Sequence[ChannelModel]) -> tuple[l
     return list(whole.values()), weights
 
 
-def fit_channel(trajectories: Trajectories, feature: str, columns: tuple[int, ...]) -> tuple[ChannelModel, ...]:
-    """The step model and the static model of one part of a feature."""
-    target = trajectories.signals[feature][:, columns]
+def fit_channels(trajectories: Trajectories, hand: HandModel | None) -> tuple[ChannelModel, ...]:
+    """The models of all features of the robot. hand: tells when the hand is free."""
+    schema = trajectories.schema
+    models = [
+        model
+        for feature in modelled_features(schema)
+        for columns in parts_of(schema, feature)
+        for model in fit_channel(trajectories, feature, columns)
+    ]
+    free = free_frames(trajectories, hand)
+    if not finger_columns(schema) or free.sum() < MIN_FREE_FRAMES:
+        return tuple(models)
+    for feature in modelled_features(schema):
+        fingers = [part for part in parts_of(schema, feature) if is_hand(schema.elements[feature][part[0]])]
+        models += [model for part in fingers for model in fit_channel(trajectories, feature, part, free=free)]
+    return tuple(models)
+
+
+def fit_channel(
+    trajectories: Trajectories, feature: str, columns: tuple[int, ...], *, free: np.ndarray | None = None
+) -> tuple[ChannelModel, ...]:
+    """The step model and the static model of one part of a feature. free: fit on these frames alone."""
+    rows = slice(None) if free is None else free
+    target = trajectories.signals[feature][rows][:, columns]
     others = inputs_of(trajectories.schema, feature, columns)
-    whole = input_table(trajectories, others + own_past(feature, columns))
+    whole = input_table(trajectories, others + own_past(feature, columns))[rows]
     centre, scale = whole.mean(axis=0), whole.std(axis=0)
     scale = np.where(scale > 1e-9, scale, 1.0)
     table, mean = (whole - centre) / scale, target.mean(axis=0)
@@ -104,5 +156,6 @@ def fit_channel(trajectories: Trajectories, feature: str, columns: tuple[int, ..
     models = []
     for width, step in ((whole.shape[1], True), (width_of(others), False)):
         weights = np.linalg.solve(gram[:width, :width], moment[:width]) / scale[:width, None]
-        models.append(ChannelModel(feature, columns, step, np.vstack([weights, mean - centre[:width] @ weights])))
+        constant = mean - centre[:width] @ weights
+        models.append(ChannelModel(feature, columns, step, free is not None, np.vstack([weights, constant])))
     return tuple(models)

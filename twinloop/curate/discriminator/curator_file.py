@@ -25,7 +25,7 @@ from twinloop.durable import read_bounded, replace_file, storage_errors
 from twinloop.errors import CorruptError, UsageError
 
 FILE = "curator.npz"
-FORMAT = 4
+FORMAT = 5
 MOST_BYTES = 256 << 20
 DESCRIPTION = "description"
 
@@ -64,7 +64,7 @@ def save_curator(curator: Curator, folder: Path) -> Curator:
             "elements": {name: list(elements) for name, elements in curator.schema.elements.items()},
             "cameras": list(curator.schema.cameras),
         },
-        "models": [[model.feature, list(model.columns), model.step] for model in curator.model.models],
+        "models": [[model.feature, list(model.columns), model.step, model.free] for model in curator.model.models],
         "tables": list(curator.model.tables), "ends": list(curator.model.ends),
         "constant": curator.head.constant, "threshold": curator.threshold, "card": dict(curator.card),
     }  # fmt: skip
@@ -116,8 +116,8 @@ def curator_from_bytes(data: bytes, *, where: str) -> Curator:
 def _curator(arrays: dict[str, np.ndarray], description: dict[str, Any]) -> Curator:
     schema = description["schema"]
     models = tuple(
-        ChannelModel(str(feature), tuple(map(int, columns)), bool(step), arrays[f"models/{number}/weights"])
-        for number, (feature, columns, step) in enumerate(description["models"])
+        ChannelModel(str(feature), tuple(map(int, columns)), bool(step), bool(free), arrays[f"models/{number}/weights"])
+        for number, (feature, columns, step, free) in enumerate(description["models"])
     )  # fmt: skip
     cameras = tuple(str(camera) for camera in schema["cameras"])
     scales = {

@@ -23,6 +23,7 @@ SHIFTS = tuple(range(-4, 9))
 LAG_PAIRS = ((ACTION, COMMAND), (COMMAND, STATE), (ACTION, STATE), (STATE, VELOCITY), (COMMAND, EFFORT))
 THING_LAG, THING_MATCH = "lag:hand>things", "match:hand>things"
 EFFORT_MATCH = f"match:{COMMAND}>{EFFORT}"
+JOINTS = "joints"
 DISTANCE = "distance of"
 MOVES_SHARE = 0.02
 Pairs = Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray]]
@@ -38,8 +39,17 @@ class EpisodeTables:
     channels: dict[str, tuple[str, ...]]
 
 
-def episode_tables(trajectories: Trajectories, motion: SceneMotion | None) -> EpisodeTables:
-    """Delays and amounts of motion. motion: of the entities of the scene, None without poses."""
+def episode_tables(
+    trajectories: Trajectories,
+    motion: SceneMotion | None,
+    image_steps: Mapping[str, tuple[np.ndarray, np.ndarray]],
+) -> EpisodeTables:
+    """Delays and amounts of motion.
+
+    Args:
+        motion: of the entities of the scene, None without poses.
+        image_steps: camera -> changes of its images, predicted from the joints and seen.
+    """
     schema = trajectories.schema
     values: dict[str, np.ndarray] = {}
     channels: dict[str, tuple[str, ...]] = {}
@@ -51,7 +61,12 @@ def episode_tables(trajectories: Trajectories, motion: SceneMotion | None) -> Ep
     }
     if motion is not None and motion.tool is not None and motion.touch.any():
         pairs["hand", "things"] = _hand_and_things(trajectories, motion, motion.tool[0])
+    pairs |= {(JOINTS, camera): steps for camera, steps in image_steps.items()}
     for (leader, follower), (lag, match) in delays(trajectories, pairs).items():
+        if leader == JOINTS:
+            values[f"lag:{leader}>{follower}"], channels[f"lag:{leader}>{follower}"] = lag[:, -1:], (follower,)
+            values[f"match:{leader}>{follower}"], channels[f"match:{leader}>{follower}"] = match[:, -1:], (follower,)
+            continue
         if (leader, follower) == ("hand", "things"):
             # All axes together: things move too little along a single one.
             values[THING_LAG], channels[THING_LAG] = lag[:, -1:], ("objects behind the hand",)

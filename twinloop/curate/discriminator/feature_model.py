@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from twinloop.curate.discriminator.channel_inputs import modelled_features, parts_of
-from twinloop.curate.discriminator.channel_model import ChannelModel, fit_channel
+from twinloop.curate.discriminator.channel_model import ChannelModel, fit_channels
 from twinloop.curate.discriminator.episode_statistics import end_table, episode_tables
 from twinloop.curate.discriminator.feature_scales import (
     FLOORS,
@@ -30,7 +29,7 @@ from twinloop.curate.discriminator.images import ImageModel, fit_images
 from twinloop.curate.discriminator.posture_support import PostureSupport, fit_posture_support
 from twinloop.curate.discriminator.residual_summary import ResidualSummary, summary_of
 from twinloop.curate.discriminator.scene_model import SceneModel, fit_scene
-from twinloop.curate.discriminator.scene_motion import REGIMES, regimes, scene_motion
+from twinloop.curate.discriminator.scene_motion import REGIMES, regimes, scene_motion, tracker_smoothing
 from twinloop.curate.discriminator.single_channels import ChannelRanges, fit_ranges
 from twinloop.curate.discriminator.trajectories import Trajectories
 
@@ -38,11 +37,15 @@ FOLDS, ROBUST_FOLDS = 3, 2
 MODEL_EPISODES = 96
 GRIP_ASPECTS = ("slips_in_grip", "shifts_in_grip", "grip_drift", "touch_at_distance")
 MIN_GRIP_SHARE, NEVER = 0.05, 1e9
-SIGNED = ("step:", "static:", "velocity_mismatch", "image_static:")
+SIGNED = ("step:", "static:", "free_step:", "free_static:", "velocity_mismatch", "image_static:")
 SMALL, SMALL_PHYSICAL, LEVEL_SHARE = 0.05, 0.3, 0.2
 """Added to a ratio before its logarithm: differences far below the usual size do not matter. Many residuals of physics
 are zero in all good episodes; there, differences below the floor do not matter. A level needs less than a peak."""
 MIN_FRAMES = 200
+FREE, FREE_SHARE = ("free_step:", "free_static:"), 0.05
+"""Share of a channel's range by which the hand may differ from its usual motion while it is free."""
+BURSTS = ("jump:", "step:", "velocity_mismatch", "object_acceleration", "object_speed", "static:")
+"""Aspects whose peak is also compared with the level of the same episode: sensors of some episodes are noisier."""
 
 
 @dataclass(frozen=True)
@@ -157,9 +160,11 @@ def _tables(
         labels = residuals.channels[aspect]
         tables[f"{aspect}|peak"] = peak[:, columns], labels, False
         tables[f"{aspect}|level"] = level[:, columns], labels, False
+        if aspect.startswith(BURSTS):
+            tables[f"{aspect}|burst"] = peak[:, columns] - level[:, columns], labels, False
         if aspect.startswith(SIGNED):
             tables[f"{aspect}|offset"] = offset[:, columns], labels, False
-    whole = episode_tables(trajectories, residuals.motion)
+    whole = episode_tables(trajectories, residuals.motion, residuals.image_steps)
     for aspect, values in whole.values.items():
         tables[aspect] = values, whole.channels[aspect], True
     return tables
@@ -218,14 +223,11 @@ def _in_order(parts: Sequence[EpisodeFeatures], order: np.ndarray) -> EpisodeFea
 def _fit_bare(good: Trajectories) -> FeatureModel:
     # Some episodes are enough for the few hundred weights of a channel's model.
     some = good.take(np.linspace(0, len(good) - 1, min(len(good), MODEL_EPISODES)).astype(int))
-    models = tuple(
-        model
-        for feature in modelled_features(good.schema)
-        for columns in parts_of(good.schema, feature)
-        for model in fit_channel(some, feature, columns)
-    )
-    ranges, images, motion = fit_ranges(good), fit_images(good), scene_motion(good)
-    scene, hand = None if motion is None else fit_scene(good, motion), fit_hand(good)
+    hand = fit_hand(good)
+    models = fit_channels(some, hand)
+    ranges, images = fit_ranges(good), fit_images(good)
+    motion = scene_motion(good, smooth_frames=tracker_smoothing(good))
+    scene = None if motion is None else fit_scene(good, motion)
     sizes: dict[str, list[np.ndarray]] = {}
     contacts = []
     for block in good.blocks():
@@ -240,6 +242,10 @@ def _fit_bare(good: Trajectories) -> FeatureModel:
         table = np.concatenate(parts)
         whole = np.quantile(table, 0.99, axis=0)
         floor = floor_of(aspect) or max(1e-3 * float(np.median(whole)), 1e-6)
+        if aspect.startswith(FREE):
+            columns = [column for model in models if model.aspect == aspect for column in model.columns]
+            span = np.ptp(good.signals[aspect.partition(":")[2]][:, columns], axis=0)
+            floor = np.maximum(FREE_SHARE * span, 1e-6)
         usual = [
             np.quantile(table[where == regime], 0.99, axis=0) if (where == regime).sum() > MIN_FRAMES else whole
             for regime in range(REGIMES)

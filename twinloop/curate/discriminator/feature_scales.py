@@ -18,6 +18,7 @@ FLOORS = {
     "grip_drift": 0.01, "touch_at_distance": 0.02, "tool_speed": 0.02, "fixture_acceleration": 0.5,
     "moves_alone": 0.02, "travels_untouched": 0.006, "rest_level": 0.002, "blocked_motion": 0.002,
     "touch_place": 0.03, "contact_distance": 0.003,
+    "support_contradicts": 0.05, "stands_in_hand": 0.004, "jumps_from_rest": 0.008,
     "blocked_without_contact": 0.2, "squeeze_without_effort": 0.2, "repeats:contact": 2.0,
 }  # fmt: skip
 """Smallest usual size of a residual, in SI units. Objects of other shapes differ by as much."""
@@ -27,7 +28,7 @@ TAIL = 2.33  # standard deviations from median to 99th percentile
 MIN_TAIL, EFFORT_MIN_TAIL = 0.6, 1.0
 EFFORT_BIAS = ("observation.effort|offset", "observation.effort|level")
 """Contacts of the arm or of a held object with the scene, which no sensor reports, change the effort for a while."""
-HAND_TOLERANCE, HAND_KINEMATICS_TOLERANCE = 10.0, 3.0
+HAND_TOLERANCE, HAND_KINEMATICS_TOLERANCE, FREE_HAND_TOLERANCE = 10.0, 3.0, 1.0
 KINEMATICS = ("velocity_mismatch", "lag:observation.state>", "match:observation.state>")
 """Tables that compare the measured position with the measured velocity, which an object changes little."""
 TABLE_FLOORS = {THING_MATCH: 0.1, EFFORT_MATCH: 0.1, "lag:": 0.15, "match:": 0.02, "motion:": 0.5, "length": 0.5}
@@ -76,6 +77,7 @@ def end_floors(names: tuple[str, ...]) -> np.ndarray:
 def hand_tolerance(table: str, channels: tuple[str, ...]) -> np.ndarray:
     """(columns,) factor on the smallest tail: fingers close on objects of other sizes in other ways."""
     factor = HAND_KINEMATICS_TOLERANCE if table.startswith(KINEMATICS) else HAND_TOLERANCE
+    factor = FREE_HAND_TOLERANCE if table.startswith(("free_step:", "free_static:")) else factor
     return np.array([factor if is_hand(channel.rpartition("/")[2]) else 1.0 for channel in channels])
 
 

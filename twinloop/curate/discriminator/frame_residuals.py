@@ -25,12 +25,14 @@ class FrameResiduals:
         single: more aspects, of single channels, which are computed for some episodes at a time.
         channels: aspect -> the channel of each column.
         motion: of the entities of the scene, None without poses.
+        image_steps: camera -> changes of its images, predicted and seen.
     """
 
     values: Mapping[str, np.ndarray]
     single: SingleChannels
     channels: Mapping[str, tuple[str, ...]]
     motion: SceneMotion | None
+    image_steps: Mapping[str, tuple[np.ndarray, np.ndarray]]
 
     @cached_property
     def columns(self) -> Mapping[str, slice]:
@@ -62,12 +64,12 @@ def frame_residuals(
     images: Mapping[str, ImageModel],
 ) -> FrameResiduals:
     schema = trajectories.schema
-    motion = scene_motion(trajectories)
+    motion = scene_motion(trajectories, smooth_frames=0 if scene is None else int(scene.smooth_frames))
     objects = object_motion(trajectories, motion, scene)
     single = SingleChannels(trajectories, ranges)
     values: dict[str, np.ndarray] = dict(objects.residuals)
     channels: dict[str, tuple[str, ...]] = {**objects.channels, **single.channels}
-    for aspect, residual, labels in channel_residuals(trajectories, models):
+    for aspect, residual, labels in channel_residuals(trajectories, models, hand):
         values[aspect], channels[aspect] = residual, labels
     if {STATE, VELOCITY} <= trajectories.signals.keys():
         position, speed = trajectories.signals[STATE], trajectories.signals[VELOCITY]
@@ -76,12 +78,14 @@ def frame_residuals(
             channels["velocity_mismatch"] = tuple(schema.channel(VELOCITY, index) for index in range(speed.shape[1]))
     for aspect, residual in hand_residuals(trajectories, hand).items():
         values[aspect], channels[aspect] = residual, (CONTACT,)
+    image_steps = {}
     for camera, model in images.items():
         if camera not in trajectories.images:
             continue
         for aspect, residual in model.residuals(trajectories, camera).items():
             values[aspect], channels[aspect] = residual, (camera,) * residual.shape[1]
-    return FrameResiduals(values, single, channels, motion)
+        image_steps[camera] = model.steps(trajectories, camera)
+    return FrameResiduals(values, single, channels, motion, image_steps)
 
 
 def _velocity_mismatch(trajectories: Trajectories) -> np.ndarray:

@@ -13,6 +13,7 @@ from twinloop.curate.discriminator.trajectories import CONTACT, EFFORT, VELOCITY
 
 STILL_SHARE = 0.02
 """A hand that is slower than this share of its usual top speed does not move."""
+SLOW_SHARE = 0.1
 FIRM_SHARE = 0.25
 """Share of the usual effort and squeeze from which on a thing is held firmly."""
 
@@ -61,6 +62,12 @@ def hand_residuals(trajectories: Trajectories, model: HandModel | None) -> dict[
     # An impact lasts one frame, and sensors of effort and contact may differ in delay by another one.
     around = {aspect: [trajectories.shifted(values, lag) for lag in (-1, 0, 1)] for aspect, values in residuals.items()}
     return {aspect: np.minimum.reduce(values)[:, None] for aspect, values in around.items()}
+
+
+def blocked(trajectories: Trajectories, model: HandModel) -> np.ndarray:
+    """(frames,) the hand's motor pushes firmly, but the hand hardly moves: something stops it, sensed or not."""
+    effort, speed, _ = _hand(trajectories)
+    return (effort > FIRM_SHARE * model.usual[1]) & (speed < SLOW_SHARE * model.usual[0])
 
 
 def _hand(trajectories: Trajectories) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

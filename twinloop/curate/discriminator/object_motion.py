@@ -6,14 +6,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.curate.discriminator.carriers import GRAVITY_M_S2, carrier_residuals
-from twinloop.curate.discriminator.scene_model import REST_M_S, SceneModel
-from twinloop.curate.discriminator.scene_motion import TOUCH_N, Pose, SceneMotion, finger_columns, length
+from twinloop.curate.discriminator.scene_model import REST, REST_M_S, SceneModel, support_force, support_share
+from twinloop.curate.discriminator.scene_motion import (
+    FAINT_N,
+    TOUCH_N,
+    Pose,
+    SceneMotion,
+    finger_columns,
+    length,
+    positions_of,
+    touching,
+)
 from twinloop.curate.discriminator.trajectories import CONTACT, ENVIRONMENT, Trajectories
 
 HELD_M = 0.12
 """A thing farther from the tool than this is not the one that the fingers hold."""
 LEVER_M = 0.01
 """A thing that rolls or topples turns about a point that is at least this far from its middle."""
+ALWAYS = 0.998
+"""Share of the frames of good episodes from which on a support force is always, or never, reported at a height."""
 GRIP_FRAMES = 8
 """Over which a held thing is compared with where it was in the hand."""
 Add = Callable[[str, np.ndarray, tuple[str, ...]], None]
@@ -39,14 +50,19 @@ def object_motion(trajectories: Trajectories, motion: SceneMotion | None, scene:
 
     schema, rate, shifted = trajectories.schema, trajectories.schema.rate_hz, trajectories.shifted
     bend = shifted(motion.position, 1) - motion.position - motion.step
-    add("object_acceleration", length(bend) * rate**2, motion.entities)
-    add("object_speed", motion.step_m * rate, motion.entities)
+    measured = positions_of(motion.poses, trajectories.signals[ENVIRONMENT])
+    step = measured - shifted(measured, -1)
+    add("object_acceleration", length(shifted(measured, 1) - measured - step) * rate**2, motion.entities)
+    add("object_speed", length(step) * rate, motion.entities)
     if CONTACT in trajectories.signals:
-        _without_touch(trajectories, motion, bend, add)
+        _without_touch(trajectories, motion, scene, bend, add)
+    # A thing that rested exactly where it was starts slowly; one that a tracker lost for a while does not.
+    rested = shifted(motion.repeated, -1) & shifted(motion.repeated, -2)
+    add("jumps_from_rest", length(step) * rested, motion.entities)
     _turning(trajectories, motion, scene, add)
     add("below_start", np.maximum(motion.first[:, :, 2] - motion.position[:, :, 2], 0), motion.entities)
     if motion.tool is not None and finger_columns(schema):
-        _in_the_hand(trajectories, motion, motion.tool, add)
+        _in_the_hand(trajectories, motion, scene, motion.tool, add)
     for aspect, values in carrier_residuals(trajectories, motion, scene).items():
         add(aspect, values, motion.entities if values.shape[1] == len(motion.entities) else ("held object",))
     state = trajectories.signals[ENVIRONMENT]
@@ -65,7 +81,9 @@ def _columns(pose: Pose) -> tuple[int, ...]:
     return pose.position + (pose.quaternion or ())
 
 
-def _without_touch(trajectories: Trajectories, motion: SceneMotion, bend: np.ndarray, add: Add) -> None:
+def _without_touch(
+    trajectories: Trajectories, motion: SceneMotion, scene: SceneModel, bend: np.ndarray, add: Add
+) -> None:
     """Motion without a finger: energy must not grow, and a thing without support falls with gravity."""
     rate, shifted = trajectories.schema.rate_hz, trajectories.shifted
     entities, calm, height = motion.entities, ~motion.touch, motion.position[:, :, 2]
@@ -75,10 +93,12 @@ def _without_touch(trajectories: Trajectories, motion: SceneMotion, bend: np.nda
     add("energy_gain", gain, entities)
     add("moves_untouched", length(bend) * rate**2 * calm[:, None], entities)
     add("drifts_untouched", speed * calm[:, None], entities)
-    support = [i for i, name in enumerate(trajectories.schema.elements[CONTACT]) if name == "support"]
-    if support:
-        force = trajectories.signals[CONTACT][:, support[0]]
-        free = calm & (force <= 0) & (shifted(force, 1) <= 0) & (shifted(force, -1) <= 0)
+    force = support_force(trajectories)
+    if force is not None:
+        share = support_share(trajectories, motion, scene.levels_m, scene.reach_m, scene.supported)
+        # The support of some heights, such as the floor of a drawer, has no sensor. Then only known heights are judged.
+        sensed = share >= 0.5 if (scene.supported[REST] < 0.5).any() else True
+        free = sensed & calm & (force <= 0) & (shifted(force, 1) <= 0) & (shifted(force, -1) <= 0)
         fall = bend[:, 0] * rate**2 + np.array([0, 0, GRAVITY_M_S2])
         # A thing that falls and slows down has hit something between two samples of the contact force.
         free &= (motion.step[:, 0, 2] * rate > -REST_M_S) | (bend[:, 0, 2] < 0)
@@ -87,12 +107,15 @@ def _without_touch(trajectories: Trajectories, motion: SceneMotion, bend: np.nda
         still = calm & (speed[:, 0] < REST_M_S) & (force > 0)
         change = np.abs(force - shifted(force, -1)) * still
         add("support_change", change, (f"{CONTACT}/support",))
+        wrong = ((share > ALWAYS) & (force <= 0)) | ((share < 1 - ALWAYS) & (force > 0))
+        lasting = wrong & shifted(wrong, 1) & shifted(wrong, -1)
+        add("support_contradicts", lasting.astype(float), (f"{CONTACT}/support",))
         add("rest_height", np.abs(height[:, 0] - motion.first[:, 0, 2]) * still, entities[:1])
 
 
 def _turning(trajectories: Trajectories, motion: SceneMotion, scene: SceneModel, add: Add) -> None:
     """A thing turns with the hand that holds it, or it rolls or topples, and then its middle moves too."""
-    state, shifted = trajectories.signals[ENVIRONMENT], trajectories.shifted
+    state, shifted = motion.state, trajectories.shifted
     rate, distance = trajectories.schema.rate_hz, motion.distance_m
     speed = motion.step_m * rate
     hand_rad_s = np.zeros(speed.shape)
@@ -106,8 +129,8 @@ def _turning(trajectories: Trajectories, motion: SceneMotion, scene: SceneModel,
         if pose.quaternion is None:
             continue
         turn = state[:, pose.quaternion]
-        norm = np.linalg.norm(turn, axis=1)
-        unit = turn / np.maximum(norm, 1e-9)[:, None]
+        norm = np.linalg.norm(trajectories.signals[ENVIRONMENT][:, pose.quaternion], axis=1)
+        unit = turn / np.maximum(np.linalg.norm(turn, axis=1), 1e-9)[:, None]
         cosine = np.clip(np.abs((unit * shifted(unit, -1)).sum(axis=1)), 0, 1)
         explained = rolls_rad_s[:, number] + hand_rad_s[:, number]
         label = (motion.entities[number],)
@@ -122,7 +145,11 @@ def _turn_rad(rotation: np.ndarray, shifted: Callable[[np.ndarray, int], np.ndar
 
 
 def _in_the_hand(
-    trajectories: Trajectories, motion: SceneMotion, tool: tuple[np.ndarray, np.ndarray], add: Add
+    trajectories: Trajectories,
+    motion: SceneMotion,
+    scene: SceneModel,
+    tool: tuple[np.ndarray, np.ndarray],
+    add: Add,
 ) -> None:
     """A held thing moves with the tool, and fingers that feel something are near a thing."""
     place, rotation = tool
@@ -152,3 +179,8 @@ def _in_the_hand(
     add("touch_at_distance", distance[rows, nearest] * steady, ("held object",))
     speed = length(place - shifted(place, -1)) * rate
     add("tool_speed", speed, ("tool",))
+    # A pose that a tracker repeats while the hand carries or pushes the thing.
+    touch = touching(trajectories, FAINT_N)
+    stands = motion.repeated & (distance < scene.reach_m) & (touch & shifted(touch, -1))[:, None]
+    since = np.maximum.accumulate(np.where(stands, 0, rows[:, None]), axis=0)
+    add("stands_in_hand", length(place[:, None] - place[since]) * stands, motion.entities)

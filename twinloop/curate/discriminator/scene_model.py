@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.curate.discriminator.scene_motion import FAINT_N, SceneMotion, touching
-from twinloop.curate.discriminator.trajectories import Trajectories
+from twinloop.curate.discriminator.trajectories import CONTACT, Trajectories
 
 REST_M_S = 0.05
 MOVES_M_S = 0.02
@@ -18,6 +18,9 @@ REACH_M, MAX_REACH_M = 0.12, 0.6
 LEVEL_M = 0.002
 LEVEL_SHARE = 0.005
 """Share of the frames at rest that a height needs to be one of the heights at which an entity rests."""
+REST = 2
+"""Row of `SceneModel.supported`."""
+MIN_LEVEL_FRAMES = 100
 MAX_TOUCH_POINTS = 384
 BLOCKED_M = 0.001
 """An entity that never moves farther than this in a direction cannot move in it."""
@@ -28,15 +31,20 @@ class SceneModel:
     """Learnt properties of E entities.
 
     Attributes:
+        smooth_frames: () over which measured poses are averaged, before and after each frame.
         reach_m: (E,) largest distance between tool and entity at which the hand moves it.
         levels_m: (E, k) heights above its start at which an entity rests, NaN where it has fewer than k.
         blocked: (E, 3, 3) projection onto the directions in which an entity does not move.
+        supported: (3, k) share of the frames at each height of the first entity in which its support reports a force:
+            it moves untouched, is touched, or rests. NaN where there are too few.
         touch_points_m: (E, k, 3) places of the tool relative to each entity at which a finger touches something.
     """
 
+    smooth_frames: np.ndarray
     reach_m: np.ndarray
     levels_m: np.ndarray
     blocked: np.ndarray
+    supported: np.ndarray
     touch_points_m: np.ndarray
 
 
@@ -71,7 +79,51 @@ def fit_scene(trajectories: Trajectories, motion: SceneMotion) -> SceneModel:
     for entity, found in enumerate(levels):
         levels_m[entity, : len(found)] = found
     blocked = np.stack([_blocked(motion.position[:, i] - motion.first[:, i]) for i in range(count)])
-    return SceneModel(reach_m, levels_m, blocked, _touch_points(trajectories, motion))
+    supported = _supported(trajectories, motion, levels_m, reach_m)
+    return SceneModel(
+        np.array(motion.smooth_frames), reach_m, levels_m, blocked, supported, _touch_points(trajectories, motion)
+    )
+
+
+def support_force(trajectories: Trajectories) -> np.ndarray | None:
+    """(frames,) force of the support of the first entity, None without its sensor."""
+    names = trajectories.schema.elements.get(CONTACT, ())
+    return trajectories.signals[CONTACT][:, names.index("support")] if "support" in names else None
+
+
+def support_share(
+    trajectories: Trajectories, motion: SceneMotion, levels_m: np.ndarray, reach_m: np.ndarray, supported: np.ndarray
+) -> np.ndarray:
+    """(frames,) how often good episodes report a support force in the state of each frame; NaN if it is not known."""
+    state, level = _support_state(trajectories, motion, levels_m, reach_m)
+    return np.where(level < 0, np.nan, supported[state, level])
+
+
+def _support_state(
+    trajectories: Trajectories, motion: SceneMotion, levels_m: np.ndarray, reach_m: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(frames,) row and column in `supported`; the column is -1 between the known heights, or if the thing leans."""
+    height = motion.position[:, 0, 2] - motion.first[:, 0, 2]
+    apart = np.abs(height[:, None] - np.where(np.isnan(levels_m[0]), np.inf, levels_m[0]))
+    nearest = apart.argmin(axis=1)
+    near = (apart[np.arange(len(nearest)), nearest] < LEVEL_M) & ~motion.tilted[:, 0]
+    near[trajectories.starts] = False  # sensors may report their first force one frame later
+    state = np.where(at_rest(trajectories, motion, reach_m)[:, 0], REST, motion.touch)
+    return state, np.where(near, nearest, -1)
+
+
+def _supported(
+    trajectories: Trajectories, motion: SceneMotion, levels_m: np.ndarray, reach_m: np.ndarray
+) -> np.ndarray:
+    shares, force = np.full((3, levels_m.shape[1]), np.nan), support_force(trajectories)
+    if force is None:
+        return shares
+    state, level = _support_state(trajectories, motion, levels_m, reach_m)
+    for index in np.ndindex(shares.shape):
+        rows = (state == index[0]) & (level == index[1])
+        if rows.sum() >= MIN_LEVEL_FRAMES:
+            shares[index] = (force[rows] > 0).mean()
+    return shares
 
 
 def _touch_points(trajectories: Trajectories, motion: SceneMotion) -> np.ndarray:
@@ -87,7 +139,7 @@ def _levels(height_m: np.ndarray) -> np.ndarray:
     cells, counts = np.unique(np.round(height_m / LEVEL_M), return_counts=True)
     often = cells[counts >= max(LEVEL_SHARE * len(height_m), 5)]
     middles = [np.median(height_m[np.round(height_m / LEVEL_M) == cell]) for cell in often]
-    return np.unique([0.0, *middles])
+    return np.unique([0.0, *(middle for middle in middles if abs(middle) > LEVEL_M / 2)])
 
 
 def _blocked(displacement_m: np.ndarray) -> np.ndarray:

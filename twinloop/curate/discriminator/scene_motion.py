@@ -12,6 +12,7 @@ TOUCH_N, FAINT_N = 0.2, 0.02
 """Force of a firm contact, and the least force of any contact."""
 TILT_RAD = 0.05
 REGIMES = 3
+NOISY_M, SMOOTH_FRAMES = 0.0005, 3
 
 
 @dataclass(frozen=True)
@@ -64,24 +65,30 @@ class SceneMotion:
     Attributes:
         poses: of the entities.
         entities: channel name of each entity.
-        position: (frames, E, 3) in m.
+        state: (frames, d) the environment state, averaged over some frames if the tracker is noisy.
+        position: (frames, E, 3) in m, like all that follows from `state`.
         step: (frames, E, 3) displacement since the frame before.
         first: (frames, E, 3) position in the first frame of the episode.
+        repeated: (frames, E) measured exactly at the place of the frame before.
         tilted: (frames, E) stands on another side than in the first frame, or leans.
         touch: (frames,) a finger touches something, now or one frame before or after.
         tool: (frames, 3) position and (frames, 3, 3) rotation of the tool; None if the robot's kinematics are unknown.
         tool_before: the same one frame before.
+        smooth_frames: over which poses were averaged, before and after each frame.
     """
 
     poses: tuple[Pose, ...]
     entities: tuple[str, ...]
+    state: np.ndarray
     position: np.ndarray
     step: np.ndarray
     first: np.ndarray
+    repeated: np.ndarray
     tilted: np.ndarray
     touch: np.ndarray
     tool: tuple[np.ndarray, np.ndarray] | None
     tool_before: tuple[np.ndarray, np.ndarray] | None
+    smooth_frames: int = 0
 
     @cached_property
     def distance_m(self) -> np.ndarray | None:
@@ -104,13 +111,18 @@ class SceneMotion:
         return np.einsum("fij,fej->fei", turn, arm) + self.tool[0][:, None] - before
 
 
-def scene_motion(trajectories: Trajectories) -> SceneMotion | None:
-    """None for a schema without poses."""
+def scene_motion(trajectories: Trajectories, *, smooth_frames: int = 0) -> SceneMotion | None:
+    """None for a schema without poses. smooth_frames: average poses over so many frames before and after each."""
     poses = poses_of(trajectories.schema)
     if not poses:
         return None
-    state, shifted = trajectories.signals[ENVIRONMENT], trajectories.shifted
-    position = np.stack([state[:, pose.position] for pose in poses], axis=1)
+    shifted, state = trajectories.shifted, trajectories.signals[ENVIRONMENT]
+    measured = positions_of(poses, state)
+    repeated = (measured == shifted(measured, -1)).all(axis=2)
+    repeated[trajectories.starts] = False
+    if smooth_frames:
+        state = _averaged(trajectories, poses, smooth_frames)
+    position = positions_of(poses, state)
     touch = touching(trajectories, FAINT_N)
     joints = trajectories.signals.get(STATE)
     frames = None if joints is None else tool_frames(trajectories.schema.robot, joints.shape[1])
@@ -118,21 +130,61 @@ def scene_motion(trajectories: Trajectories) -> SceneMotion | None:
     return SceneMotion(
         poses=poses,
         entities=tuple(f"{ENVIRONMENT}/{pose.name}" for pose in poses),
+        state=state,
         position=position,
         step=position - shifted(position, -1),
         first=position[trajectories.first_of],
-        tilted=np.stack([_tilted(trajectories, pose) for pose in poses], axis=1),
+        repeated=repeated,
+        tilted=np.stack([_tilted(trajectories, state, pose) for pose in poses], axis=1),
         touch=touch | shifted(touch, 1) | shifted(touch, -1),
         tool=tool,
         tool_before=None if tool is None else (shifted(tool[0], -1), shifted(tool[1], -1)),
+        smooth_frames=smooth_frames,
     )
 
 
-def _tilted(trajectories: Trajectories, pose: Pose) -> np.ndarray:
+def positions_of(poses: tuple[Pose, ...], state: np.ndarray) -> np.ndarray:
+    """(frames, E, 3) positions in the environment state."""
+    return np.stack([state[:, pose.position] for pose in poses], axis=1)
+
+
+def _averaged(trajectories: Trajectories, poses: tuple[Pose, ...], frames: int) -> np.ndarray:
+    """The environment state with poses averaged over `frames` before and after each, within the episode."""
+    state = trajectories.signals[ENVIRONMENT].copy()
+    rows = np.arange(len(state))
+    low = np.maximum(rows - frames, trajectories.first_of)
+    high = np.minimum(rows + frames, trajectories.last_of) + 1
+    for pose in poses:
+        columns = [*pose.position, *(pose.quaternion or ())]
+        values = state[:, columns]
+        if pose.quaternion is not None:
+            # A quaternion and its negative are the same rotation: those of one episode get the sign of the first.
+            turn = values[:, 3:]
+            turn *= np.where((turn * turn[trajectories.first_of]).sum(axis=1) < 0, -1.0, 1.0)[:, None]
+        sums = np.concatenate([np.zeros((1, len(columns))), np.cumsum(values, axis=0)])
+        values = (sums[high] - sums[low]) / (high - low)[:, None]
+        if pose.quaternion is not None:
+            turn = values[:, 3:]
+            turn /= np.maximum(np.sqrt((turn**2).sum(axis=1, keepdims=True)), 1e-9)
+        state[:, columns] = values
+    return state
+
+
+def tracker_smoothing(trajectories: Trajectories) -> int:
+    """Frames before and after each over which poses are averaged: 0 unless things shake even where they rest."""
+    poses = poses_of(trajectories.schema)
+    if not poses:
+        return 0
+    position = positions_of(poses, trajectories.signals[ENVIRONMENT])
+    bend = trajectories.shifted(position, 1) - 2 * position + trajectories.shifted(position, -1)
+    return SMOOTH_FRAMES if float(np.median(length(bend).max(axis=1))) > NOISY_M else 0
+
+
+def _tilted(trajectories: Trajectories, state: np.ndarray, pose: Pose) -> np.ndarray:
     """(frames,) whether the vertical direction, seen from the entity, differs from that of the first frame."""
     if pose.quaternion is None:
         return np.zeros(trajectories.frames, bool)
-    w, x, y, z = trajectories.signals[ENVIRONMENT][:, pose.quaternion].T
+    w, x, y, z = state[:, pose.quaternion].T
     up = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x**2 + y**2)], axis=1)
     return length(up - up[trajectories.first_of]) > TILT_RAD
 

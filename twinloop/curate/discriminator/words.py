@@ -8,6 +8,9 @@ ASPECTS = {
     "drifts_untouched": "{channel} moves while nothing touches it",
     "free_fall": "{channel} has no support and does not fall with gravity",
     "support_change": "the force of {channel} changes while the object lies still",
+    "support_contradicts": "{channel} contradicts the height at which the object is",
+    "stands_in_hand": "{channel} keeps exactly one pose while the hand that touches it moves",
+    "jumps_from_rest": "{channel} jumps after it was exactly at rest",
     "rest_height": "{channel} rests at another height than it did at the start",
     "below_start": "{channel} is below where it rested at the start: it penetrates its support",
     "quaternion_norm": "the quaternion of {channel} is not of length 1",
@@ -32,6 +35,8 @@ ASPECTS = {
     "duplicate": "the episode is a copy of attempt {channel}",
     "step": "{channel} does not follow from the frames before it",
     "static": "{channel} does not fit the other channels",
+    "free_step": "{channel} does not follow from the frames before it, while the hand touches nothing",
+    "free_static": "{channel} does not fit the other channels, while the hand touches nothing",
     "range": "{channel} leaves the range of good episodes",
     "jump": "{channel} jumps",
     "repeats": "{channel} repeats one value",
@@ -40,12 +45,18 @@ ASPECTS = {
     "motion": "{channel} moves more or less than in good episodes",
     "image_static": "the images of {channel} do not fit the motion of the robot",
     "image_step": "the images of {channel} jump",
+    "image_view": "the images of {channel} show the view of another camera, or are turned or mirrored",
     "image_still": "the images of {channel} stand still while the robot moves",
     "image_content": "the images of {channel} show another scene than those of good episodes",
 }
 """Aspect -> sentence. Of `step:action|peak`, the aspect is `step`."""
 
-SPREAD = {"peak": "in single frames", "level": "over the episode", "offset": "by a constant amount"}
+SPREAD = {
+    "peak": "in single frames",
+    "level": "over the episode",
+    "offset": "by a constant amount",
+    "burst": "beyond the noise of the episode",
+}
 
 
 def aspect_of(feature: str) -> str:
