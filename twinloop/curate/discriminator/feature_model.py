@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from twinloop.curate.discriminator.blas_threads import one_blas_thread
 from twinloop.curate.discriminator.channel_model import ChannelModel, fit_channels
 from twinloop.curate.discriminator.episode_statistics import end_table, episode_tables
 from twinloop.curate.discriminator.feature_scales import (
@@ -93,7 +94,8 @@ class FeatureModel:
 
     def features(self, trajectories: Trajectories, *, threads: int = 1) -> EpisodeFeatures:
         blocks = trajectories.blocks(threads)
-        with ThreadPoolExecutor(threads) as pool:  # NumPy computes without the interpreter's lock
+        # NumPy computes without the interpreter's lock.
+        with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
             parts = list(pool.map(self._features, blocks))
         return EpisodeFeatures(
             parts[0].names,
