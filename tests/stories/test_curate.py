@@ -124,6 +124,19 @@ def test_all_episodes_rejected_is_refused_with_the_lowest_score(place: Path, cap
     assert not (place / "none").exists()
 
 
+def test_a_run_of_which_the_curator_rejects_every_episode_fails_with_the_figures(
+    place: Path, capsys: pytest.CaptureFixture[str]
+):
+    """A curator of another task: all scores are at their maximum, which is not a constant curator."""
+    words = ["generate", "--robot", "franka_panda", "--task", "push_to_goal", "--episodes", "3", "--workers", "1"]
+    words += ["--curator", str(place / "curation"), "--keep-rejected", "--out", str(place / "push")]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "rejected all 3 episodes that the checks accepted: the lowest score is" in error
+    assert "It was trained on pick_and_place" in error
+    assert set(Dataset.open(place / "push").attempts()["verdict"].to_pylist()) == {"implausible"}
+
+
 def test_simulated_and_real_data_are_distinguished_only_if_they_differ(place: Path):
     pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'twinloop[curate]'")
     episodes = joined(list(read_trajectories(Dataset.open(place / "data"))))

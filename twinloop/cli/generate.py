@@ -221,6 +221,10 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     report = early.write() if early is not None else None
     _summarise(console, generated, facts, report)
     progress = generated.progress
+    if args.curator is not None and not progress.accepted:
+        from twinloop.dataset.curator_verdicts import refuse_all_implausible
+
+        refuse_all_implausible(local, args.curator)
     return {
         "episodes": progress.attempted,
         "accepted": progress.accepted,

@@ -149,16 +149,16 @@ def _refuse_useless(scores: Scores, accepted: np.ndarray, where: str) -> None:
     values = scores.values[accepted]
     if not len(values):
         return
-    if len(values) > 1 and float(np.ptp(values)) < 1e-9:
-        raise UsageError(
-            f"{where}: the curator is constant: all {len(values)} episodes have the score {values[0]:.3g}. "
-            "Train it on episodes that differ"
-        )
     if (values > scores.threshold).all():
         raise UsageError(
             f"{where}: all {len(values)} episodes would be rejected: the lowest score is {values.min():.2f}, the "
             f"threshold {scores.threshold:.2f}. The curator was trained on another scene; most frequent reason: "
             f"{_most_frequent(scores)}. Train one on this dataset: twinloop curate DATASET --out DIR"
+        )
+    if len(values) > 1 and float(np.ptp(values)) < 1e-9:
+        raise UsageError(
+            f"{where}: the curator is constant: all {len(values)} episodes have the score {values[0]:.3g}. "
+            "Train it on episodes that differ"
         )
 
 

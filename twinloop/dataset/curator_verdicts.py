@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from twinloop.curate.verdict import Verdicts
+from twinloop.curate.verdict import ACCEPTED, Verdicts
 from twinloop.dataset.header import Header
+from twinloop.dataset.reader import Dataset
+from twinloop.errors import UsageError
 from twinloop.observe.recording import Recording
 from twinloop.twin.twin import Twin
 
@@ -75,3 +77,24 @@ def judge_with_curator(
                 reasons[row] = IMPLAUSIBLE
     measures = {**verdicts.measures, IMPLAUSIBLE: scores}
     return replace(verdicts, reasons=tuple(reasons), measures=measures), {"curator_reason": words}
+
+
+def refuse_all_implausible(folder: Path, curator: Path) -> None:
+    """Raise if a curator rejected every episode that the checks accepted, with the figures that show it."""
+    from twinloop.curate.discriminator.curator import IMPLAUSIBLE
+    from twinloop.curate.discriminator.curator_file import load_curator
+
+    table = Dataset.open(folder).attempts()
+    verdicts = table["verdict"].to_pylist()
+    rejected = [row for row, verdict in enumerate(verdicts) if verdict == IMPLAUSIBLE]
+    if not rejected or ACCEPTED in verdicts:
+        return
+    scores = table[f"check/{IMPLAUSIBLE}"].to_numpy()[rejected]
+    reasons = [reason.rpartition(" (")[0] for reason in table["curator_reason"].to_pylist() if reason]
+    used = load_curator(curator)
+    raise UsageError(
+        f"{folder}: the curator {curator} rejected all {len(rejected)} episodes that the checks accepted: the lowest "
+        f"score is {scores.min():.2f}, the threshold {used.threshold:.2f}. It was trained on "
+        f"{', '.join(used.card['tasks'])}; most frequent reason: {max(set(reasons), key=reasons.count)}. "
+        "Train one on episodes of this config: twinloop curate DATASET"
+    )
