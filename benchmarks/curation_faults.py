@@ -1,11 +1,14 @@
-"""Kinds of faults that no curator was trained against. They are used for the figure of `curation.py` alone."""
+"""Kinds of faults that no curator was trained against. They are used for the figure of `curation.py` alone.
+
+`UNKNOWN` were written with the method, `NEW` after it: nobody tuned a curator to them before their first figure.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from twinloop.curate.discriminator.faults import moved_thing, moving_joint, with_rows, with_signal
+from twinloop.curate.discriminator.faults import busy_window, moved_thing, moving_joint, with_rows, with_signal
 from twinloop.curate.discriminator.scene_motion import poses_of
 from twinloop.curate.discriminator.trajectories import (
     ACTION,
@@ -21,22 +24,46 @@ from twinloop.curate.discriminator.trajectories import (
 Inject = Callable[[Trajectories, np.random.Generator, int], Trajectories | None]
 
 
-def gain_error(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
-    """One encoder counts too many or too few steps."""
-    joint = moving_joint(episode, rng)
+def _for_a_while(episode: Trajectories, rng: np.random.Generator, rows: int) -> slice:
+    """A random span of the episode."""
+    start = int(rng.integers(0, max(episode.frames - rows, 1)))
+    return slice(start, start + rows)
+
+
+def _with_factor(
+    episode: Trajectories, rng: np.random.Generator, feature: str, factor: float, *, about_start: bool
+) -> Trajectories | None:
+    """One element that moves is multiplied, as by a sensor with a wrong gain; with `about_start` its changes are."""
+    joint = moving_joint(episode, rng, feature)
     if joint is None:
         return None
-    values = episode.signals[STATE].copy()
-    values[:, joint] = values[0, joint] + (values[:, joint] - values[0, joint]) * (1.1, 1.3, 2.0)[size]
-    return with_signal(episode, STATE, values)
+    values = episode.signals[feature].copy()
+    base = values[0, joint] if about_start else 0.0
+    values[:, joint] = base + (values[:, joint] - base) * factor
+    return with_signal(episode, feature, values)
+
+
+def _moved_poses(episode: Trajectories, move: Callable[[np.ndarray], np.ndarray]) -> Trajectories | None:
+    """All poses with `move` applied to their (frames, 3) positions."""
+    poses = poses_of(episode.schema)
+    if not poses:
+        return None
+    values = episode.signals[ENVIRONMENT].copy()
+    for pose in poses:
+        values[:, pose.position] = move(values[:, pose.position])
+    return with_signal(episode, ENVIRONMENT, values)
+
+
+def gain_error(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+    """One encoder counts too many or too few steps."""
+    return _with_factor(episode, rng, STATE, (1.1, 1.3, 2.0)[size], about_start=True)
 
 
 def reversed_time(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
     """A part of the episode is played backwards."""
-    rows = (12, 30, episode.frames)[size]
-    start = int(rng.integers(0, max(episode.frames - rows, 1)))
+    window = _for_a_while(episode, rng, (12, 30, episode.frames)[size])
     index = np.arange(episode.frames)
-    index[start : start + rows] = index[start : start + rows][::-1]
+    index[window] = index[window][::-1]
     return with_rows(episode, index)
 
 
@@ -46,9 +73,7 @@ def encoder_wrap(episode: Trajectories, rng: np.random.Generator, size: int) -> 
     if joint is None:
         return None
     values = episode.signals[STATE].copy()
-    rows = (3, 15, episode.frames)[size]
-    start = int(rng.integers(0, max(episode.frames - rows, 1)))
-    values[start : start + rows, joint] += 2 * np.pi * float(rng.choice([-1, 1]))
+    values[_for_a_while(episode, rng, (3, 15, episode.frames)[size]), joint] += 2 * np.pi * float(rng.choice([-1, 1]))
     return with_signal(episode, STATE, values)
 
 
@@ -107,14 +132,8 @@ def mirrored_world(episode: Trajectories, rng: np.random.Generator, size: int) -
 
 def shaking_camera_frame(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
     """All poses shake together, as if the frame that they are measured in moved."""
-    poses = poses_of(episode.schema)
-    if not poses:
-        return None
-    values = episode.signals[ENVIRONMENT].copy()
     shake = (0.002, 0.006, 0.02)[size] * np.cumsum(rng.normal(size=(episode.frames, 3)), axis=0) / 3
-    for pose in poses:
-        values[:, pose.position] += shake
-    return with_signal(episode, ENVIRONMENT, values)
+    return _moved_poses(episode, lambda places: places + shake)
 
 
 def lost_effort(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
@@ -123,9 +142,8 @@ def lost_effort(episode: Trajectories, rng: np.random.Generator, size: int) -> T
         return None
     values = episode.signals[EFFORT].copy()
     joint = int(np.abs(values[:, :-1]).mean(axis=0).argmax())
-    rows = (8, 25, episode.frames)[size]
-    start = int(rng.integers(0, max(episode.frames - rows, 1)))
-    values[start : start + rows, joint if size < 2 else slice(None)] = 0.0
+    window = _for_a_while(episode, rng, (8, 25, episode.frames)[size])
+    values[window, joint if size < 2 else slice(None)] = 0.0
     return with_signal(episode, EFFORT, values)
 
 
@@ -165,10 +183,105 @@ def levitation(episode: Trajectories, rng: np.random.Generator, size: int) -> Tr
     return with_signal(episode, ENVIRONMENT, values)
 
 
+def rotated_frame(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+    """The tracker's frame is turned about the vertical axis of the robot's base."""
+    angle = np.deg2rad((5, 15, 45)[size]) * float(rng.choice([-1, 1]))
+    turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
+    return _moved_poses(episode, lambda places: places @ turn.T)
+
+
+def scaled_world(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+    """Positions of the tracker have a wrong scale."""
+    factor = (1.05, 1.2, 2.0)[size] ** float(rng.choice([-1, 1]))
+    return _moved_poses(episode, lambda places: places * factor)
+
+
+def stale_tracker(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+    """The tracker loses the moving object for a while and repeats its last pose."""
+    thing = moved_thing(episode)
+    if thing is None:
+        return None
+    values = episode.signals[ENVIRONMENT].copy()
+    window = busy_window(episode, rng, ENVIRONMENT, thing.position[0], (4, 8, 20)[size])
+    values[window] = values[window.start]
+    return with_signal(episode, ENVIRONMENT, values)
+
+
+def turned_object(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+    """The object's orientation jumps."""
+    thing = moved_thing(episode)
+    if thing is None or thing.quaternion is None:
+        return None
+    values = episode.signals[ENVIRONMENT].copy()
+    start = int(rng.integers(5, episode.frames - 5))
+    half = np.deg2rad((10, 30, 90)[size]) / 2
+    w, x, y, z = values[start:, thing.quaternion].T
+    c, s = np.cos(half), np.sin(half)  # about the vertical axis of the world
+    values[start:, thing.quaternion] = np.stack([c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w], axis=1)
+    return with_signal(episode, ENVIRONMENT, values)
+
+
+def unsteady_clock(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+    """The recorder skips and repeats frames at random."""
+    rows = (10, 25, 60)[size]
+    joint = moving_joint(episode, rng)
+    if joint is None:
+        return None
+    window = busy_window(episode, rng, STATE, joint, rows)
+    index = np.arange(episode.frames)
+    shift = np.cumsum(rng.choice([-1, 0, 1], window.stop - window.start))
+    index[window] = np.clip(index[window] + shift, 0, episode.frames - 1)
+    return with_rows(episode, index)
+
+
+def silent_support(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+    """The sensor of the support force reads zero for a while."""
+    if CONTACT not in episode.signals:
+        return None
+    values = episode.signals[CONTACT].copy()
+    loaded = np.flatnonzero(values[:, -1] > 0)
+    rows = (8, 20, episode.frames)[size]
+    if not len(loaded):
+        return None
+    start = int(rng.choice(loaded[: max(1, len(loaded) - rows)]))
+    values[start : start + rows, -1] = 0.0
+    return with_signal(episode, CONTACT, values)
+
+
+def scaled_effort(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+    """One torque sensor has a wrong gain."""
+    if EFFORT not in episode.signals:
+        return None
+    factor = (1.3, 1.7, 3.0)[size] ** float(rng.choice([-1, 1]))
+    return _with_factor(episode, rng, EFFORT, factor, about_start=False)
+
+
+def lost_gripper_command(episode: Trajectories, rng: np.random.Generator, size: int) -> Trajectories | None:
+    """The command of the gripper is recorded as its first value, for the first part of the closing or for ever."""
+    del rng
+    names = [name for name in (ACTION, COMMAND) if name in episode.signals]
+    hand = episode.signals[names[0]][:, -1]
+    if not names or np.ptp(hand) < 1e-6:
+        return None
+    start = int(np.flatnonzero(np.abs(np.diff(hand)) > 1e-6)[0])
+    for name in names:
+        values = episode.signals[name].copy()
+        values[start : start + (8, 20, episode.frames)[size], -1] = hand[0]
+        episode = with_signal(episode, name, values)
+    return episode
+
+
 UNKNOWN: Mapping[str, Inject] = {
     inject.__name__: inject
     for inject in (
         gain_error, reversed_time, encoder_wrap, crosstalk, quantised, smoothed, delayed_object, mirrored_world,
         shaking_camera_frame, lost_effort, foreign_actions, sticky_gripper, levitation,
+    )
+}  # fmt: skip
+NEW: Mapping[str, Inject] = {
+    inject.__name__: inject
+    for inject in (
+        rotated_frame, scaled_world, stale_tracker, turned_object, unsteady_clock, silent_support, scaled_effort,
+        lost_gripper_command,
     )
 }  # fmt: skip

@@ -10,8 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from curation_faults import UNKNOWN, Inject
-from curation_new_faults import NEW
+from curation_faults import NEW, UNKNOWN, Inject
 
 from twinloop.curate.discriminator.faults import SIZES
 from twinloop.curate.discriminator.threshold import Threshold
