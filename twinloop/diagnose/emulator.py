@@ -95,7 +95,9 @@ def addends(changes: np.ndarray, logarithmic: np.ndarray) -> np.ndarray:
 
 def sum_of(total: np.ndarray, logarithmic: np.ndarray) -> np.ndarray:
     """(..., entries) change of the summary for a sum of `addends`."""
-    return np.where(logarithmic, np.log1p(np.maximum(total, MIN_SHARE - 1)), total)
+    change = total.copy()
+    change[..., logarithmic] = np.log1p(np.maximum(total[..., logarithmic], MIN_SHARE - 1))
+    return change
 
 
 def emulator_of(bank: Bank) -> Emulator:

@@ -212,20 +212,28 @@ class _Sampler:
 
     def _fit(self, total: np.ndarray, variance: np.ndarray, affected: np.ndarray | float) -> np.ndarray:
         """Log-likelihood of the entries. `total` and `variance` have a last axis of entries that `affected` lacks."""
-        residual = np.square(self.difference - sum_of(total, self.logarithmic))
-        plain = self._student(residual, variance)
-        if not np.any(affected):
-            return plain.sum(axis=-1)
-        ratio = np.exp(np.minimum(self._student(residual, variance + self._outlier(variance)) - plain, 600.0))
-        share = np.asarray(affected)[..., None]
-        return (plain + np.log1p(share * (ratio - 1))).sum(axis=-1)
+        residual = sum_of(total, self.logarithmic)
+        np.square(np.subtract(self.difference, residual, out=residual), out=residual)
+        plain, affected = self._student(residual, variance), np.asarray(affected)
+        if affected.any():
+            # Most chains have no unmodelled effect and need no second likelihood.
+            chains = np.flatnonzero(affected) if affected.ndim else slice(None)
+            usual, spread = plain[chains], variance[chains]
+            share = affected[chains][..., None] if affected.ndim else affected
+            ratio = self._student(residual[chains], spread + self._outlier(spread)) - usual
+            np.exp(np.minimum(ratio, 600.0, out=ratio), out=ratio)
+            plain[chains] = usual + np.log1p(share * (ratio - 1))
+        return plain.sum(axis=-1)
 
     def _outlier(self, variance: np.ndarray) -> np.ndarray:
         """(..., entries) variance that something unmodelled adds to an entry."""
         return self.usual + OUTLIER**2 * variance
 
     def _student(self, squares: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        return -0.5 * np.log(variance) - (self.freedom + 1) / 2 * np.log1p(squares / (self.freedom * variance))
+        # In place: allocating arrays takes as long as the logarithms.
+        tail = squares / (self.freedom * variance)
+        np.multiply((self.freedom + 1) / 2, np.log1p(tail, out=tail), out=tail)
+        return np.subtract(-0.5 * np.log(variance), tail, out=tail)
 
     def _outcome(self, share: np.ndarray, stress: np.ndarray, loss: np.ndarray | None) -> np.ndarray:
         """Log-likelihood of the number of successes.
@@ -282,8 +290,11 @@ class _Sampler:
         )
         changes, added = (values[one][:, None] + values[other] for values in (self.changes, self.added))
         stresses = self.stresses[one][:, None] + self.stresses[other]
-        noise = (self.noise + spare)[:, None, None]
-        log = self._fit(total[:, None, None] + changes, noise + added, self.affected[:, None, None])
+        noise = self.noise + spare
+        # One chain at a time fits into the cache of the processor.
+        log = np.stack([
+            self._fit(total[chain] + changes, noise[chain] + added, self.affected[chain]) for chain in chains
+        ])  # fmt: skip
         shares = self.success[one][:, None] * self.success[other]
         log = log + self._either(share[:, None, None] * shares, stress[:, None, None] + stresses, chains)
         counts = [(self.index[:, self.gap_of == self.gap_of[cause]] > 0).sum(axis=1) for cause in pair]
