@@ -75,8 +75,8 @@ class Slots:
             (channel.name, model.actuator(channel.actuator).id) for channel in bench.commanded if channel.actuator
         ]
         joints = bench.drive.joints if bench.drive is not None else ()
-        self._driven_qpos = np.array([model.joint(name).qposadr[0] for name in joints], int)
-        self._driven_dof = np.array([model.joint(name).dofadr[0] for name in joints], int)
+        self._driven_qpos = _columns_at([int(model.joint(name).qposadr[0]) for name in joints])
+        self._driven_dof = _columns_at([int(model.joint(name).dofadr[0]) for name in joints])
         if bench.drive is not None:
             self._bias, self._applied = self.batch.bind("qfrc_bias"), self.batch.bind("qfrc_applied")
             self._goal_of = [goal_channel(bench, joint) for joint in joints]
@@ -211,7 +211,7 @@ class Slots:
                 name: np.array([track.inputs[name] for track in self.tracks])[self._log][:, None]
                 for name in kind.inputs
             }
-            goal = self._goal(np.zeros((1, self.width, len(self._driven_dof))))[0]
+            goal = self._goal(np.zeros((1, self.width, len(bench.drive.joints))))[0]
             drive = kind(values, given, goal)
         self.batch.forward(stage=_SEEN)
         return drive
@@ -249,7 +249,7 @@ class Slots:
     def _scale_commands(self, value_of: Callable[[str], np.ndarray]) -> np.ndarray:
         """(slots, driven joints) factor from a command to the drive's goal: commanded currents become torques."""
         channels = {channel.name: channel for channel in self.bench.commanded}
-        scale = np.ones((self.width, len(self._driven_dof)))
+        scale = np.ones((self.width, len(self.bench.drive.joints) if self.bench.drive is not None else 0))
         for k, name in enumerate(self._goal_of if self.bench.drive is not None else ()):
             effort = channels[name].effort
             if effort is not None:
@@ -278,9 +278,10 @@ class Slots:
             self.bench.model.opt.timestep,
         )
         self._applied[:, dofs] = push.torque_nm
-        self._motor_nm[:, dofs], self._braking[:, dofs] = push.motor_nm, push.braking_nms_rad
-        self.field("dof_frictionloss")[:, dofs] = push.friction_nm
-        self.field("dof_damping")[:, dofs] = push.damping_nms_rad
+        if self._efforts.is_needed:
+            self._motor_nm[:, dofs], self._braking[:, dofs] = push.motor_nm, push.braking_nms_rad
+        self._fields["dof_frictionloss"][:, dofs] = push.friction_nm
+        self._fields["dof_damping"][:, dofs] = push.damping_nms_rad
 
     def _columns(self, channel: ChannelMap) -> tuple[np.ndarray, slice]:
         """The state that a measured channel reads, and its columns."""
@@ -295,6 +296,12 @@ class Slots:
             rows[:] = state[:, columns]
             if driven is not None:
                 rows[:, 0] += bias[:, driven]
+
+
+def _columns_at(places: list[int]) -> slice | np.ndarray:
+    """Columns at these places: a slice where they are neighbours, because NumPy copies none of a slice."""
+    first = places[0] if places else 0
+    return slice(first, first + len(places)) if places == list(range(first, first + len(places))) else np.array(places)
 
 
 def _width(channel: ChannelMap) -> int:
