@@ -155,7 +155,7 @@ def test_friction_and_inertia_are_fitted_from_a_torque_log_at_1_khz(tmp_path: Pa
 def test_an_arm_that_is_commanded_torques_is_identified_by_its_positions(tmp_path: Path):
     rng = np.random.default_rng(2)
     for number, phase in enumerate((0.0, 2.0)):
-        motion, _ = recorded(phase, 1.2, held=True)
+        motion, _ = recorded(phase, 0.7, held=True)
         columns = columns_of(motion, rng, e1=motion.motor_nm[:, 0], e2=motion.motor_nm[:, 1])
         two_link.write_csv(tmp_path / "logs" / f"run{number}.csv", columns)
     text = FORCED.replace("RATE", "1000").replace("EFFORT", "of: torque")

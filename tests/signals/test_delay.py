@@ -27,6 +27,15 @@ def test_a_follower_that_leads_has_a_negative_delay():
     assert estimate.rows == pytest.approx(-4, abs=0.05)
 
 
+@pytest.mark.parametrize("fit_gain", [True, False])
+def test_delays_beyond_the_end_of_a_short_recording_are_not_considered(fit_gain: bool):
+    rows = ROWS[:60]
+    estimate = estimate_delay([(smooth(rows), smooth(rows - 4))], shifts=range(-100, 101), fit_gain=fit_gain)
+    assert estimate is not None
+    assert estimate.rows == pytest.approx(4, abs=0.05)
+    assert estimate_delay([(smooth(rows), smooth(rows))], shifts=range(80, 101), fit_gain=fit_gain) is None
+
+
 @pytest.mark.parametrize("gain", [0.3, 2.0, -1.0])
 def test_a_gain_is_fitted_with_the_delay(gain: float):
     estimate = estimate_delay([(smooth(ROWS), gain * smooth(ROWS - 5) + 1)], shifts=range(12), fit_gain=True)

@@ -75,10 +75,10 @@ def _columns(values: np.ndarray) -> np.ndarray:
 def _shifted(pair: tuple[np.ndarray, np.ndarray], shift: int) -> tuple[np.ndarray, np.ndarray]:
     """(reference, follower) rows that belong together if the follower is `shift` rows late."""
     reference, follower = pair
-    rows = len(follower)
+    common = max(len(follower) - abs(shift), 0)  # none, if a recording is shorter than the delay that is tried
     if shift >= 0:
-        return reference[: rows - shift], follower[shift:]
-    return reference[-shift:], follower[: rows + shift]
+        return reference[:common], follower[shift:]
+    return reference[-shift:], follower[:common]
 
 
 def _same_scale(pairs: SignalPairs, shift: int) -> tuple[float, float, float, float] | None:
