@@ -66,6 +66,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ModuleSch
     return ModuleSchedule(config, log) if config.getoption("dist") == "loadfile" else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """No garbage collections while modules are imported: they find nothing, and take a second in every process."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Leave what is loaded by now out of garbage collections and of the pages that forked processes copy."""
     gc.collect()

@@ -87,7 +87,8 @@ def refuse_excess(episodes: list[np.ndarray], bounds: Bounds, twin: Twin, period
         assert (np.abs(velocity) <= bounds.velocity * slack).all()
         change = np.diff(velocity, axis=0, prepend=np.zeros((1, len(low)))) / period_s
         assert (np.abs(change) <= bounds.acceleration * slack).all()
-        outside = np.maximum(bounds.workspace_m[:, 0] - tool.at(sent), tool.at(sent) - bounds.workspace_m[:, 1])
+        places = tool.at(sent)
+        outside = np.maximum(bounds.workspace_m[:, 0] - places, places - bounds.workspace_m[:, 1])
         assert outside.max() <= 1e-6
 
 

@@ -104,21 +104,36 @@ def union_volume_m3(parts: tuple[Part, ...]) -> float:
     counts = np.ceil((high - low) / pitch).astype(int)
     spans = zip(low, high, counts, strict=True)
     sides = [start + (np.arange(count) + 0.5) * (end - start) / count for start, end, count in spans]
-    points = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 3)
-    filled = np.zeros(len(points), bool)
+    filled = np.zeros(counts, bool)
     for part in parts:
-        filled |= contains(part, points)
+        # Only the samples within the bounds of the part can be in it.
+        box = tuple(slice(*np.searchsorted(side, ends)) for side, ends in zip(sides, bounds_of(part).T, strict=True))
+        near = [side[span] for side, span in zip(sides, box, strict=True)]
+        filled[box] |= _contains_grid(part, near)
     return float(filled.mean() * np.prod(high - low))
 
 
 def contains(part: Part, points: np.ndarray) -> np.ndarray:
     """(n,) which of (n, 3) points are in a part."""
-    local = (points - np.array(part.at)) @ axes_of(np.array([part.quat]))[0]
+    return _is_inside(part, *((points - np.array(part.at)) @ axes_of(np.array([part.quat]))[0]).T)
+
+
+def _contains_grid(part: Part, sides: list[np.ndarray]) -> np.ndarray:
+    """(x, y, z) which points of a grid with these coordinates along its three sides are in a part."""
+    rotation = axes_of(np.array([part.quat]))[0]
+    x, y, z = ((side - at)[:, None] * axis for side, at, axis in zip(sides, part.at, rotation, strict=True))
+    # Each side adds its own share to the coordinates in the frame of the part.
+    return _is_inside(part, *(x[:, None, None, k] + y[:, None, k] + z[:, k] for k in range(3)))
+
+
+def _is_inside(part: Part, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Whether points are in a part, from their coordinates in the frame of the part."""
     a, b, c = part.size
     if part.kind == "box":
-        return (np.abs(local) <= (a, b, c)).all(axis=1)
+        return (np.abs(x) <= a) & (np.abs(y) <= b) & (np.abs(z) <= c)
     if part.kind == "ellipsoid":
-        return ((local / (a, b, c)) ** 2).sum(axis=1) <= 1
-    height = np.abs(local[:, 2])
-    beyond = np.maximum(height - b, 0) if part.kind == "capsule" else np.where(height > b, np.inf, 0)
-    return (local[:, :2] ** 2).sum(axis=1) + beyond**2 <= a * a
+        return (x / a) ** 2 + (y / b) ** 2 + (z / c) ** 2 <= 1
+    across, height = x**2 + y**2, np.abs(z)
+    if part.kind == "capsule":
+        return across + np.maximum(height - b, 0) ** 2 <= a * a
+    return (across <= a * a) & (height <= b)
