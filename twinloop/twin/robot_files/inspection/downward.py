@@ -27,8 +27,8 @@ class DownwardPoints:
         chain, rng = KinematicChain(model, joints, site), np.random.default_rng(0)
         points = []
         for _ in range(POSTURES // ROUND):
-            frames = chain.frames(rng.uniform(low, high, (ROUND, len(joints))))
-            points.append(frames.position_m[frames.rotation[:, 2, 2] < -np.cos(LEAN_RAD)])
+            position_m, rotation = chain.poses(rng.uniform(low, high, (ROUND, len(joints))))
+            points.append(position_m[rotation[:, 2, 2] < -np.cos(LEAN_RAD)])
         self.points_m = np.concatenate(points)
         self._tree = scipy.spatial.cKDTree(self.points_m) if len(self.points_m) else None
 
