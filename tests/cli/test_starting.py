@@ -69,6 +69,13 @@ def test_workers_start_without_sql_special_functions_and_curators():
     assert run_python(code, *absent).stdout.strip() == "[]"
 
 
+def test_workers_that_evaluate_deploy_and_collect_start_without_parts_of_scipy():
+    code = "import sys, twinloop.gate.evaluate, twinloop.deploy.collect; "
+    code += "print([name for name in sys.argv[1:] if name in sys.modules])"
+    absent = [f"scipy.{part}" for part in ("sparse", "linalg", "stats", "special", "ndimage", "optimize", "spatial")]
+    assert run_python(code, *absent).stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize("module", ["argparse", "twinloop.cli.commands", "rich", "twinloop.errors", "numpy", "pyarrow"])
 @pytest.mark.parametrize("command", ["info", "generate"])
 def test_ctrl_c_while_a_module_is_imported_ends_in_one_line(module: str, command: str):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import KDTree
+import scipy  # its parts are imported when they are used
 
 MOMENTS = 12
 NEAR = 0.1
@@ -62,7 +62,7 @@ def novelty_of(descriptions: Sequence[np.ndarray] | np.ndarray) -> Novelty:
     if not values.shape[1]:
         values = np.zeros((count, 1))
     values = values / np.sqrt(values.shape[1])
-    tree = KDTree(values)
+    tree = scipy.spatial.KDTree(values)
     distances, neighbours = (np.asarray(table) for table in tree.query(values, k=2))
     # Among equal episodes the first result need not be the episode itself.
     own = neighbours[:, 0] == np.arange(count)

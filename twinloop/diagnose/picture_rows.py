@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import lsq_linear
+import scipy  # its parts are imported when they are used
 
 from twinloop.errors import UsageError, nearest
 from twinloop.observe.clip import Clip
@@ -220,7 +220,7 @@ def _regressed(
         ridge = RIDGE * np.sqrt(np.mean(np.square(design).sum(axis=0)) + 1e-12) * np.eye(design.shape[1])
         stacked = np.vstack([design, ridge])
         bounds = plausible[:, 0] - 1e-9, plausible[:, 1] + 1e-9
-        return lsq_linear(stacked, np.concatenate([target, np.zeros(len(ridge))]), bounds=bounds).x
+        return scipy.optimize.lsq_linear(stacked, np.concatenate([target, np.zeros(len(ridge))]), bounds=bounds).x
 
     real, nominal = features
     design, target = effects.mean(axis=1).T, real.mean(axis=0) - nominal.mean(axis=0)

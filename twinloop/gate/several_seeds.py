@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import t as student
+import scipy  # its parts are imported when they are used
 
 from twinloop.durable import replace_file, storage_errors
 from twinloop.gate.clips import film
@@ -51,7 +51,9 @@ def summarise(success: dict[int, float], episodes: int) -> SeedSummary:
     values = np.array(list(success.values()))
     mean, half = float(values.mean()), 0.0
     if len(values) > 1:
-        half = float(student.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+        half = float(
+            scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+        )
     return SeedSummary(success, episodes, max(0.0, mean - half), min(1.0, mean + half))
 
 

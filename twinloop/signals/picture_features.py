@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
-from scipy import ndimage
+import scipy  # its parts are imported when they are used
 
 from twinloop.errors import UsageError
 
@@ -28,14 +28,14 @@ def picture_features(rgb: np.ndarray) -> np.ndarray:
     small = reduced(rgb, SIDE_PX, SIDE_PX).astype(np.float32) / 255
     opponent = small @ TO_OPPONENT.T
     luma = opponent[..., 0]
-    across, down = ndimage.sobel(luma, axis=1), ndimage.sobel(luma, axis=0)
+    across, down = scipy.ndimage.sobel(luma, axis=1), scipy.ndimage.sobel(luma, axis=0)
     strength = np.hypot(across, down)
     # The direction of an edge, not of its gradient: black on white is the same edge as white on black.
     direction = np.mod(np.arctan2(down, across), np.pi) * DIRECTIONS / np.pi
     bins = np.stack([strength * np.maximum(0, 1 - _apart(direction, number)) for number in range(DIRECTIONS)], axis=-1)
     bands, last = [], luma
     for scale in SCALES_PX:
-        smooth = ndimage.gaussian_filter(luma, scale)
+        smooth = scipy.ndimage.gaussian_filter(luma, scale)
         bands.append(np.square(last - smooth))
         last = smooth
     texture = np.sqrt(_cells(np.stack(bands, axis=-1)) + 1e-6)

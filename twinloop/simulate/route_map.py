@@ -6,8 +6,7 @@ Ways near obstacles cost more, so that routes keep a distance where there is roo
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
+import scipy  # its parts are imported when they are used
 
 from twinloop.twin.wheels.floor_plan import FloorPlan, clearance_m
 
@@ -55,12 +54,14 @@ def route_map(plan: FloorPlan, *, radius_m: float) -> RouteMap:
     number = np.arange(shape[0] * shape[1]).reshape(shape)
     goal = np.clip(((plan.goal_m - corner) / CELL_M).astype(int), 0, np.array(shape) - 1)
     graph = _graph(number, passable, weight)
-    cost, before = dijkstra(graph, directed=False, indices=int(number[tuple(goal)]), return_predecessors=True)
+    cost, before = scipy.sparse.csgraph.dijkstra(
+        graph, directed=False, indices=int(number[tuple(goal)]), return_predecessors=True
+    )
     following = np.where(before < 0, number.ravel(), before)
     return RouteMap(shape, corner, clearance, cost.reshape(shape), following.reshape(shape))
 
 
-def _graph(number: np.ndarray, passable: np.ndarray, weight: np.ndarray) -> csr_array:
+def _graph(number: np.ndarray, passable: np.ndarray, weight: np.ndarray) -> "scipy.sparse.csr_array":
     starts, ends, costs = [], [], []
     for dx, dy in NEIGHBOURS:
         one = (slice(None, -dx or None), slice(max(-dy, 0), -dy if dy > 0 else None))
@@ -70,4 +71,4 @@ def _graph(number: np.ndarray, passable: np.ndarray, weight: np.ndarray) -> csr_
         ends.append(number[other][both])
         costs.append(CELL_M * np.hypot(dx, dy) * (weight[one][both] + weight[other][both]) / 2)
     places = (np.concatenate(starts), np.concatenate(ends))
-    return csr_array((np.concatenate(costs), places), shape=(number.size, number.size))
+    return scipy.sparse.csr_array((np.concatenate(costs), places), shape=(number.size, number.size))

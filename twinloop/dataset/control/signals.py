@@ -1,7 +1,7 @@
 """Control signals of a camera's images: edges, blur, grey depth and coloured masks, as (h, w, 3) uint8 images."""
 
 import numpy as np
-from scipy import ndimage
+import scipy  # its parts are imported when they are used
 
 from twinloop.signals.regions import connected
 
@@ -15,8 +15,8 @@ LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 def edges(rgb: np.ndarray) -> np.ndarray:
     """White edges on black by Canny's method: thin ridges of the gradient, connected to strong ones."""
-    luma = ndimage.gaussian_filter(rgb @ LUMA, SMOOTH_PX)
-    across, down = ndimage.sobel(luma, axis=1), ndimage.sobel(luma, axis=0)
+    luma = scipy.ndimage.gaussian_filter(rgb @ LUMA, SMOOTH_PX)
+    across, down = scipy.ndimage.sobel(luma, axis=1), scipy.ndimage.sobel(luma, axis=0)
     strength = np.hypot(across, down)
     thin = strength * _is_ridge(strength, across, down)
     low, high = EDGE_LEVELS
@@ -43,7 +43,7 @@ def _is_ridge(strength: np.ndarray, across: np.ndarray, down: np.ndarray) -> np.
 def blurred(rgb: np.ndarray) -> np.ndarray:
     """The image without detail: colours and light stay."""
     size = BLUR_SHARE * rgb.shape[0]
-    return ndimage.gaussian_filter(rgb, (size, size, 0))
+    return scipy.ndimage.gaussian_filter(rgb, (size, size, 0))
 
 
 def depth_range(depth_m: np.ndarray) -> tuple[float, float]:

@@ -7,7 +7,7 @@ proportional to Young's modulus and, in a shell, to its thickness; bending is pr
 
 import mujoco
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy  # its parts are imported when they are used
 
 from twinloop.scene_export.spec.names import Names
 
@@ -80,7 +80,9 @@ def _fit_material(spec: mujoco.MjSpec, model: mujoco.MjModel, index: int, name: 
     def residual(poisson: float) -> float:
         return max(_mismatch(*pair) for pair in zip((stretching, bending), matrices(poisson), strict=True))
 
-    best = minimize_scalar(residual, bounds=(0, HIGHEST_POISSON), method="bounded", options={"xatol": 1e-10})
+    best = scipy.optimize.minimize_scalar(
+        residual, bounds=(0, HIGHEST_POISSON), method="bounded", options={"xatol": 1e-10}
+    )
     poisson = 0.0 if residual(0.0) <= float(best.fun) else float(best.x)  # pyright: ignore[reportAttributeAccessIssue]
     unit_stretching, unit_bending = matrices(poisson)
     stretch, bend = _ratio(stretching, unit_stretching), _ratio(bending, unit_bending)

@@ -6,7 +6,7 @@ from itertools import product
 
 import mujoco
 import numpy as np
-from scipy.stats import qmc
+import scipy  # its parts are imported when they are used
 
 from twinloop.twin.kinematics import Solutions, solve_poses
 from twinloop.twin.robot_files.inspection.downward import DownwardPoints
@@ -77,6 +77,7 @@ class MountFinder:
         self._margin = np.minimum(LEAST_MARGIN_RAD, 0.05 * (self._high - self._low))
         # Joints without hard limits start within half a turn of zero.
         low, high = np.maximum(self._low, -np.pi), np.minimum(self._high, np.pi)
+        qmc = scipy.stats.qmc
         spread = qmc.scale(qmc.Halton(len(joints), scramble=False).random(STARTS), 0.9 * low, 0.9 * high + 1e-6)
         self._starts = np.concatenate([start_rad[None], spread])
         self._downward = DownwardPoints(model, self._joints, site, low, high)
