@@ -75,3 +75,11 @@ def test_an_arm_that_stands_is_refused():
     with pytest.raises(ConfigError, match="fetch needs a robot with a mobile base; franka_panda stands still"):
         twin_and_config("scene: {robot: franka_panda, task: fetch}")
     assert usual_robot(tasks()["fetch"]) == "mobile_panda"
+
+
+def test_the_base_stands_still_where_the_arm_reaches_everything():
+    twin, config = twin_and_config("scene: {robot: mobile_panda, task: pick_and_place}")
+    expert = Expert(twin, ExpertConfig(action_noise_rad=0), width=2, seed=5)
+    (episodes,) = rollout(Cell(twin, width=2), iter([config.sampler(seed=5).draw(0, 2)]), expert, seed=5)
+    assert episodes.success.all()
+    assert np.abs(episodes["position"][:, :3]).max() < 0.005

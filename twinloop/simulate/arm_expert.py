@@ -7,7 +7,7 @@ the batched Jacobian J of the tool,
     dq = J^T (J J^T + λ² I)^-1 (twist - J dq0) + dq0,
 
 where dq0 moves the arm slowly towards home in the directions that do not move the tool. A mobile base has no home: it
-goes where the arm can take its home posture.
+goes where the arm can take its home posture. It stands still in tasks whose places are all within reach of the arm.
 """
 
 import numpy as np
@@ -55,7 +55,9 @@ class ArmExpert:
         self.twin, self.program = twin, Program(twin, width=width, arm=index.number)
         robot, joints = twin.robot, index.columns
         self._home = np.array(robot.home_rad[joints])
-        self._homing_per_s = np.where([name in robot.travels for name in robot.arm_joints[joints]], 0.0, HOMING_PER_S)
+        of_base = np.array([name in robot.travels for name in robot.arm_joints[joints]])
+        self._homing_per_s = np.where(of_base, 0.0, HOMING_PER_S)
+        self._moving = None if twin.task.travels or not of_base.any() else np.where(of_base, 0.0, 1.0)
         self._lowest, self._highest = twin.arm_limits_rad[joints].T
         self._fastest = VELOCITY_SHARE * np.array(robot.velocity_limits_rad_s[joints])
         self._all = np.arange(width)
@@ -199,6 +201,8 @@ class ArmExpert:
             # The position comes first where an arm cannot have both.
             jacobian = np.concatenate([jacobian[:3], SECOND * jacobian[3:]])
             twist = np.concatenate([twist[:, :3], SECOND * twist[:, 3:]], axis=1)
+        if self._moving is not None:
+            jacobian = jacobian * self._moving[:, None]
         rate = _least_squares(jacobian, twist, homing)
         ahead = self.target_rad + self.twin.control_period_s * rate
         stopped = ((ahead > self._highest) & (rate > 0)) | ((ahead < self._lowest) & (rate < 0))

@@ -76,6 +76,6 @@ MOBILE_PANDA = replace(
     torque_limits_nm=(FORCE_N, FORCE_N, TORQUE_NM, *FRANKA_PANDA.torque_limits_nm),
     acceleration_limits_rad_s2=(4.0, 4.0, 4.0, *FRANKA_PANDA.acceleration_limits_rad_s2),
     mount_m=MOUNT_M,
-    travels=JOINTS[:2],
+    travels=JOINTS,
     source=f"Clearpath Ridgeback data sheet; {FRANKA_PANDA.source}",
 )
