@@ -26,7 +26,7 @@ from twinloop.environments.mobile_rollout import MobileEpisodes, mobile_rollout
 from twinloop.gate.mobile_rollouts import policy_act
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.checkpoint import load
-from twinloop.learn.reinforce.recipes import imitation_config, walking_config
+from twinloop.learn.reinforce.recipes import imitation_config, terrain_config, walking_config
 from twinloop.learn.reinforce.start import reinforce
 from twinloop.run.walk import WalkConfig
 
@@ -41,6 +41,7 @@ def trained(
     """Train the recipe, or its second part from a policy. Return the checkpoint and CPU minutes of each part."""
     minutes = {}
     begin = time.process_time()
+    refines = parent is not None
     if parent is None:
         parent = out / "cloned"
         reinforce(config, parent, replace(imitation_config(), iterations=imitation, seed=1), threads=1)
@@ -48,7 +49,7 @@ def trained(
     if not ppo:
         return parent, minutes
     begin = time.process_time()
-    settings = replace(walking_config(), iterations=ppo, seed=2)
+    settings = replace(terrain_config() if refines else walking_config(), iterations=ppo, seed=2)
     reinforce(config, out / "walk", settings, parent=load(parent), on_iteration=_show, threads=1)
     minutes["ppo"] = (time.process_time() - begin) / 60
     return out / "walk", minutes
@@ -98,7 +99,7 @@ def main() -> None:
     parser.add_argument("--checkpoint", type=Path, help="evaluate this policy instead of training one")
     parser.add_argument("--from", dest="parent", type=Path, help="improve this policy instead of a new clone")
     parser.add_argument("--imitation", type=int, default=imitation_config().iterations, help="iterations")
-    parser.add_argument("--ppo", type=int, default=walking_config().iterations, help="iterations; 0 for a clone only")
+    parser.add_argument("--ppo", type=int, help="iterations; 0 for a clone only (default: those of the recipe)")
     parser.add_argument("--nominal", action="store_true", help="train without randomization")
     parser.add_argument("--seed", type=int, default=FIGURE_SEED, help="of the evaluation")
     parser.add_argument("--episodes", type=int, default=320)
@@ -111,7 +112,8 @@ def main() -> None:
     checkpoint, minutes = args.checkpoint, {}
     if checkpoint is None:
         training = config.without_randomization() if args.nominal else config
-        checkpoint, minutes = trained(training, args.out, args.parent, imitation=args.imitation, ppo=args.ppo)
+        ppo = (terrain_config() if args.parent else walking_config()).iterations if args.ppo is None else args.ppo
+        checkpoint, minutes = trained(training, args.out, args.parent, imitation=args.imitation, ppo=ppo)
     results: dict = {"checkpoint": load(checkpoint).card.digest, "seed": args.seed, "cpu_minutes": minutes}
     if args.episodes:
         results["twin"] = walked(config, checkpoint, seed=args.seed, episodes=args.episodes, drake=False)

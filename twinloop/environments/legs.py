@@ -12,6 +12,7 @@ from twinloop.observe.recording import Feature
 from twinloop.observe.walk_sensors import WalkSensors
 from twinloop.randomize.draw import Draws
 from twinloop.run.walk import WalkConfig, walk_twin_of
+from twinloop.simulate.biped_expert import BipedExpert
 from twinloop.simulate.drive import Drive
 from twinloop.simulate.engine import Engine, EngineConfig, make_engine
 from twinloop.simulate.trot import TrotExpert
@@ -88,12 +89,13 @@ class LegsEmbodiment(MobileEmbodiment):
         self._target = np.tile(home, (width, 1))
         self.commands = WalkCommands(twin, config.commands, width=width)
         self.outcome = WalkOutcome(self.cell, self.commands)
-        self._expert: TrotExpert | None = None
+        self._expert: TrotExpert | BipedExpert | None = None
         self._expert_rad = np.tile(home, (width, 1))
         self.reseed(seed)
 
     def use_expert(self) -> None:
-        self._expert = TrotExpert(self.twin, width=self.width)
+        kind = BipedExpert if len(self.twin.robot.feet) == 2 else TrotExpert
+        self._expert = kind(self.twin, width=self.width)
 
     def expert_command(self) -> np.ndarray:
         return self._expert_rad

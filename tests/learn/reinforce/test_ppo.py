@@ -28,7 +28,7 @@ from twinloop.learn.scales import blank_scales
 from twinloop.run.twin import twin_of
 
 SMALL = ReinforceConfig(iterations=4, num_envs=4, steps=6, width=16, depth=1, save_every=2, epochs=2, mini_batches=2)
-AVERAGED = replace(SMALL, averaged=0.7)
+AVERAGED = replace(SMALL, averaged=0.7, critic_rate=1e-3)
 SHORT = "{time_limit_s: 0.32}"
 
 
@@ -80,6 +80,16 @@ def test_averaged_weights_are_the_mean_of_the_first_iterations():
         weights.append(training.model.policy.leave.weight.detach().clone())
     assert torch.allclose(training.policy.leave.weight, torch.stack(weights).mean(dim=0), atol=1e-6)
     assert not torch.allclose(training.policy.leave.weight, weights[-1], atol=1e-6)
+
+
+def test_the_policys_rate_follows_the_change_of_the_policy_and_the_critics_rate_stays():
+    env = vector_env(config_of(SHORT), num_envs=4, seed=0, threads=1)
+    policy = fresh_policy(env, width=16, depth=1, bound="clip", seed=0)
+    for rate, change in ((1e-9, 1.5), (0.1, 1 / 1.5)):
+        training = PpoTraining(env, policy, replace(AVERAGED, learning_rate=rate), started=False)
+        figures = training.iterate()
+        assert figures["learning_rate"] == pytest.approx(rate * change)
+        assert [group["lr"] for group in training.algorithm.optimizer.param_groups] == [rate * change, 1e-3]
 
 
 def test_the_critic_learns_large_returns_within_a_few_iterations():

@@ -86,13 +86,8 @@ def test_a_policy_of_another_morphology_is_refused(tmp_path: Path, cloned: Path)
 
 def test_the_api_imitates_an_expert_with_the_recipe_of_the_robot(tmp_path: Path):
     settings = {"num_envs": 4, "steps": 4, "width": 16, "depth": 1}
-    checkpoint = tl.reinforce(config_of(tmp_path), tmp_path / "cloned", algorithm="imitate", iterations=1,
+    checkpoint = tl.reinforce(config_of(tmp_path, "humanoid"), tmp_path / "cloned", algorithm="imitate", iterations=1,
                               settings=settings)  # fmt: skip
     assert checkpoint.card.training["learning_rate"] == imitation_config().learning_rate
     with pytest.raises(UsageError, match="imitat' was given; one of ppo, sac, distill, imitate was expected"):
         tl.reinforce(config_of(tmp_path), tmp_path / "none", algorithm="imitat")
-
-
-def test_a_robot_without_an_expert_cannot_be_imitated(tmp_path: Path):
-    with pytest.raises(UsageError, match="quadrupeds with 3 joints a leg; humanoid"):
-        reinforce(config_of(tmp_path, "humanoid"), tmp_path / "none", replace(SMALL, iterations=1))

@@ -20,6 +20,8 @@ class ReinforceConfig:
         seed: of initial weights and exploration, and run seed of the episodes.
         width, depth: size of a new policy's network.
         learning_rate: of the optimiser; PPO adapts it to `desired_kl`.
+        critic_rate: learning rate of the critic of PPO; 0 for that of the policy. Exploration at the scale of a
+            millimetre needs so small a rate for the policy that the critic would not learn.
         gamma, lam: discount of one control period, and decay of generalised advantage estimation.
         epochs, mini_batches: passes over the data of an iteration, and parts of a pass.
         entropy: weight of the entropy bonus.
@@ -45,6 +47,7 @@ class ReinforceConfig:
     width: int = 128
     depth: int = 2
     learning_rate: float = 3e-4
+    critic_rate: float = 0.0
     gamma: float = 0.985
     lam: float = 0.95
     epochs: int = 5

@@ -27,6 +27,7 @@ from twinloop.learn.reinforce.saved_state import optimiser_state, part_of, resto
 CRITIC_LAYERS = (256, 128)
 LOG_PROB = "actions_log_prob"
 MOST_DEVIATIONS = 8.0
+RATE_STEP = 1.5
 LEAST_NOISE = 0.1
 """Smallest standard deviation of exploration, as a share of the initial one."""
 WARM_UP = 16
@@ -39,6 +40,7 @@ class LeashedPPO(PPO):
     reference: PolicyModel | None = None
     leash = 0.0
     divergence = 0.0
+    change = 0.0
 
     def process_env_step(self, obs: TensorDict, rewards: Tensor, dones: Tensor, extras: dict[str, Tensor]) -> None:
         if self.reference is not None:
@@ -50,6 +52,34 @@ class LeashedPPO(PPO):
             self.divergence += float(ratio.mean())
             rewards = rewards - self.leash * ratio
         super().process_env_step(obs, rewards, dones, extras)
+
+    def use_two_rates(self, critic_rate: float) -> None:
+        """Give the critic a rate of its own, and adapt the policy's rate once in an iteration, without a limit."""
+        self.schedule = "fixed"
+        self.optimizer = torch.optim.Adam([
+            {"params": list(self.actor.parameters()), "lr": self.learning_rate},
+            {"params": list(self.critic.parameters()), "lr": critic_rate},
+        ])  # fmt: skip
+
+    def set_rate(self, rate: float) -> None:
+        """Set the learning rate: that of the policy if the critic has its own, else that of both."""
+        self.learning_rate = rate
+        groups = self.optimizer.param_groups
+        for group in groups[:1] if len(groups) > 1 else groups:
+            group["lr"] = rate
+
+    @torch.no_grad()
+    def adapt_rate(self) -> None:
+        """Move the policy's rate so that an iteration changes the policy by `desired_kl`."""
+        before: Any = self.storage.distribution_params
+        observations: Any = self.storage.observations
+        self.actor(observations.flatten(0, 1), stochastic_output=True)
+        now = self.actor.output_distribution_params
+        self.change = float(self.actor.get_kl_divergence(tuple(part.flatten(0, 1) for part in before), now).mean())
+        if self.change > 2 * self.desired_kl:
+            self.set_rate(self.learning_rate / RATE_STEP)
+        elif self.change < self.desired_kl / 2:
+            self.set_rate(self.learning_rate * RATE_STEP)
 
 
 class ClippedCritic(MLPModel):
@@ -94,6 +124,8 @@ class PpoTraining:
             # Clipping would let values change by 0.2 in an iteration, and returns are about 20.
             use_clipped_value_loss=False,
         )  # fmt: skip
+        if config.critic_rate:
+            self.algorithm.use_two_rates(config.critic_rate)
         self._last_layer_only = started and policy.executed > 1
         if started and config.leash:
             self.algorithm.reference = copy.deepcopy(self.model).requires_grad_(False)
@@ -132,11 +164,15 @@ class PpoTraining:
                 algorithm.process_env_step(self._obs, rewards, dones, extras)
             algorithm.compute_returns(self._obs)
         losses = algorithm.update()
+        if self.config.critic_rate and self._iterations > self.config.critic_first:
+            algorithm.adapt_rate()
         if not all(torch.isfinite(parameter).all() for parameter in self.model.parameters()):
             raise TrainingError("the policy's weights are not finite after an update; try a lower --learning-rate")
         self._average()
         figures = {f"loss/{name}": float(value) for name, value in losses.items()}
         figures |= {"learning_rate": algorithm.learning_rate, "noise": float(self.model.output_std.detach().mean())}
+        if self.config.critic_rate:
+            figures["change"] = algorithm.change
         if algorithm.reference is not None:
             figures["divergence"] = algorithm.divergence / self.config.steps
         return figures
@@ -179,7 +215,8 @@ class PpoTraining:
             self.algorithm.reference.load_state_dict(part_of(state, "reference"))
         self.algorithm.learning_rate = float(state["learning_rate"])
         self._iterations = int(state["iterations"])
-        restore_optimiser(self.algorithm.optimizer, state, rate=self.algorithm.learning_rate)
+        restore_optimiser(self.algorithm.optimizer, state)
+        self.algorithm.set_rate(self.algorithm.learning_rate)
         self.env.env.restore({name: value.numpy() for name, value in part_of(state, "env").items()})
         self._obs = self.env.get_observations()
         seed_all(state)
