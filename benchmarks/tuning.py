@@ -28,7 +28,7 @@ randomization:
     target_position_noise_cm: [-3, 3]
   environment: {fixture_position_noise_cm: [-1.5, 1.5], fixture_yaw_deg: [-5, 5], hole_clearance_mm: 1}
 environment:
-  rewards: {phases_gain: 4, succeeded: 1, fell: -2}
+  rewards: {phases_gain: 4, succeeded: 1, over_hole: 0.05, fell: -2}
   time_limit_s: 7
 """
 

@@ -124,6 +124,22 @@ def test_rewards_have_the_weights_of_the_config():
         assert np.allclose(2.5 * first[:, -1], second[:, -1])
 
 
+def test_being_over_the_hole_is_rewarded_by_the_millimetre():
+    envs = envs_of("{rewards: {over_hole: 1}, terminations: [fallen]}", cell="scene: {task: peg_insertion}", num_envs=2)
+    envs.reset()
+    robot = envs.robot
+    assert isinstance(robot, ArmEmbodiment)
+    (relation,) = [relation for relation in robot.twin.task.success if relation.aside_m is not None]
+    aside_m = relation.aside_m(robot.cell)  # pyright: ignore[reportOptionalCall]
+    expected = np.hypot(*(robot.cell.position("peg.tip") - robot.cell.position("hole.rim"))[:, :2].T)
+    assert np.allclose(aside_m, expected, atol=1e-3)
+    reward = envs.step(np.zeros((2, 8)))[1]
+    assert np.allclose(reward, 1 / (1 + aside_m / 0.003), rtol=0.1)
+    without = envs_of("{rewards: {over_hole: 1}}")
+    without.reset()
+    assert not without.step(np.zeros((3, 8)))[1].any()
+
+
 def test_an_absolute_action_is_a_position_between_the_limits():
     envs = envs_of("{actions: absolute, time_limit_s: 4}", cell="scene: {robot: franka_panda, task: pick_and_place}")
     envs.reset()

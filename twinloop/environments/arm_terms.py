@@ -8,6 +8,8 @@ from twinloop.twin.rotation import length
 
 REACH_M = 0.1
 """Distance at which the reward for reaching has fallen to a half."""
+OVER_HOLE_M = 0.003
+"""Distance from the axis of a hole at which the reward for being over it has fallen to a half."""
 HARD_CONTACT_N = 60.0
 
 
@@ -16,6 +18,15 @@ def _reach(step: StepState) -> np.ndarray:
     cell = step.robot.cell
     thing = cell.twin.things[0].name
     return 1 / (1 + length(cell.position(thing) - cell.tool_position) / REACH_M)
+
+
+def _over_hole(step: StepState) -> np.ndarray:
+    """Nearness of the tips to the axes of their holes. Millimetres matter, which the task's progress hardly shows."""
+    cell = step.robot.cell
+    aside = [relation.aside_m(cell) for relation in cell.twin.task.success if relation.aside_m is not None]
+    if not aside:
+        return np.zeros(cell.width)
+    return np.mean([1 / (1 + distance_m / OVER_HOLE_M) for distance_m in aside], axis=0)
 
 
 def _joint_speed(step: StepState) -> np.ndarray:
@@ -57,6 +68,8 @@ ARM_TERMS = (
          lambda step: step.robot.phases - step.robot.phases_before, robots=ARM, needs=("phases",)),
     Term("reach", "reward", "1", "1 if the tool is at the first thing, a half at a distance of 10 cm", _reach,
          robots=ARM),
+    Term("over_hole", "reward", "1", "1 if the tip of a thing is over its hole, a half at a distance of 3 mm",
+         _over_hole, robots=ARM),
     Term("fell", "reward", "1", "1 where a thing has fallen off the table",
          lambda step: step.robot.fallen.astype(float), robots=ARM),
     Term("joint_speed", "reward", "rad²/s²", "sum of squares of the joint speeds", _joint_speed, robots=ARM),

@@ -5,7 +5,7 @@ may be roles.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,12 +30,14 @@ class Relation:
         holds: Scene -> (n,) bool.
         progress: Scene -> (n,) from 0 to 1, and 1 where it holds.
         about: the entities, roles and frames that it names.
+        aside_m: Scene -> (n,) distance of a tip from the axis of its hole; None for relations without a hole.
     """
 
     name: str
     holds: Callable[[Scene], np.ndarray]
     progress: Callable[[Scene], np.ndarray]
     about: tuple[str, ...] = ()
+    aside_m: Callable[[Scene], np.ndarray] | None = None
 
 
 def _near(distance_m: np.ndarray) -> np.ndarray:
@@ -113,9 +115,10 @@ def deep_in(tip: str, rim: str, *, by_m: float, within_m: float) -> Relation:
         off = local(scene)
         return (off[:, 2] <= -by_m) & (_sideways_m(off) < within_m)
 
-    return _relation(
+    relation = _relation(
         f"{tip}_in_{rim}", (tip, rim), holds, lambda scene: _near(length(local(scene) + np.array([0.0, 0.0, by_m])))
     )
+    return replace(relation, aside_m=lambda scene: _sideways_m(local(scene)))
 
 
 def opened(fixture: str, by: float, *, less: bool = False) -> Relation:
