@@ -14,6 +14,7 @@ from twinloop.diagnose.costs import COLUMNS, costs_of
 from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits, is_unmodelled, simulate_explanation
 from twinloop.diagnose.emulator import Emulator, emulator_of
 from twinloop.diagnose.engine_spread import spread_of
+from twinloop.diagnose.events import events_of
 from twinloop.diagnose.explanations import Explanations, Observed
 from twinloop.diagnose.findings import PosteriorSamples, finding_of
 from twinloop.diagnose.hypothesis_set import Chunk
@@ -192,8 +193,7 @@ def test_a_cause_without_evidence_in_the_traits_is_not_blamed(emulator: Emulator
         summary.variances + emulator.reference.variances + 1e-4,
         np.zeros(len(summary.values)),
         np.full(len(summary.values), 6.0),
-        successes=12,
-        episodes=32,
+        events_of(traits),
     )
     explanations = explanations_of(blank, observed, seed=2)
     assert (explanations.sizes[:, place] == 0).all()

@@ -85,10 +85,40 @@ def test_an_object_that_moves_by_itself(arm: Arm):
     assert trait_value("moved", shown(arm, moved_m=0.04)) == pytest.approx(40, abs=1)
 
 
+def test_what_only_the_tracker_moves_was_not_moved(arm: Arm):
+    lost, swapped, near = shown(arm), shown(arm), shown(arm, moved_m=0.04)
+    frames = lost.frames["observation.environment_state"]
+    frames[40:60, :2] += 0.1
+    assert trait_value("was_moved", lost) == 0
+    frames = swapped.frames["observation.environment_state"]
+    frames[40:, :3], frames[40:, 7:10] = frames[40:, 7:10].copy(), frames[40:, :3].copy()
+    assert trait_value("was_moved", swapped) == 0
+    near.frames["observation.environment_state"][30:, :3] = arm.tool(near.position[30:]) + 0.02
+    assert trait_value("was_moved", near) == 0
+
+
+def test_a_thing_on_a_stack_is_not_carried_while_the_gripper_carries_another(arm: Arm):
+    """The object is carried with the tool until the gripper opens, stays up there, and the gripper closes again."""
+    whole = shown(arm)
+    frames = {name: values.copy() for name, values in whole.frames.items()}
+    for first, last in ((40, 60), (70, ROWS)):
+        frames["command"][first:last, arm.joints] = arm.closed
+    tool, scene = arm.tool(frames["observation.state"][:, : arm.joints]), frames["observation.environment_state"]
+    scene[44:, :3] = np.array([0.46, -0.13, 0.1]) + tool[44:, :3] - tool[44]
+    scene[60:, :3] = scene[59, :3]
+    stacked = EpisodeTrace(frames, success=True, arm=arm)
+    assert list(stacked.held) == list(range(44, 60))
+    assert trait_value("tracker_late", stacked) == pytest.approx(0, abs=2)
+    assert trait_value("tracker_lost", stacked) < 1
+
+
 def test_recorded_conditions_become_traits(arm: Arm):
     noted = shown(arm, conditions={"object": "can", "light": "dim", "human": "present"})
     assert [trait_value(name, noted) for name in ("other_object", "poor_light", "person")] == [1, 1, 1]
-    assert [trait_value(name, shown(arm)) for name in ("other_object", "poor_light", "person")] == [0, 0, 0]
+    usual = shown(arm, conditions={"object": arm.kind, "light": "normal", "human": "absent"})
+    assert [trait_value(name, usual) for name in ("other_object", "poor_light", "person")] == [0, 0, 0]
+    unknown = [trait_value(name, shown(arm)) for name in ("other_object", "poor_light", "person")]
+    assert np.isnan(unknown).all()
 
 
 def test_a_robot_with_few_features_has_the_traits_that_can_be_measured(arm: Arm):

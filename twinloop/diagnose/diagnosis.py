@@ -18,6 +18,7 @@ from twinloop.diagnose.conditions import condition_tests
 from twinloop.diagnose.costs import COLUMNS, Costs, costs_of
 from twinloop.diagnose.emulator import Emulator
 from twinloop.diagnose.engine_spread import EngineSpread, engine_spread
+from twinloop.diagnose.events import events_of
 from twinloop.diagnose.explanations import Explanations, Observed
 from twinloop.diagnose.findings import PosteriorSamples, evidence_of, finding_of
 from twinloop.diagnose.hypothesis_set import chunk_of
@@ -96,8 +97,7 @@ def diagnose_traits(
         variance=robot.variances + twin.variances + engines,
         engines=between,
         freedom=_freedom(robot, twin, engines, spread.freedom),
-        successes=success.successes,
-        episodes=success.trials,
+        events=events_of(traits),
     )
     explanations = explanations_of(emulator, observed, seed=seed)
     costs = costs_of(explanations, emulator, success, _twin_rate(emulator), seed=seed)

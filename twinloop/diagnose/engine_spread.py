@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from twinloop.diagnose.shipped import shipped_figures
-from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, NAMES, TraitSummary
+from twinloop.diagnose.summary import ENTRIES, EVENTS, LOGARITHMIC, NAMES, TraitSummary
 
 PRIOR_CELLS = 2.0
 """Weight of the pooled relative spread, in cells."""
@@ -45,7 +45,8 @@ class EngineSpread:
 
     def variance(self, between: np.ndarray) -> np.ndarray:
         """(entries,) variance between engines, for a log with this standard deviation between episodes."""
-        usual = np.square(self.relative * np.nan_to_num(between, nan=1.0))
+        # An event that a log shows in some episodes varies between them, but engines do not differ in it.
+        usual = np.where(EVENTS, 0.0, np.square(self.relative * np.nan_to_num(between, nan=1.0)))
         return (self.squares + PRIOR_CELLS * usual) / (self.cells + PRIOR_CELLS)
 
     def for_arm(self, weight_n: float) -> "EngineSpread":

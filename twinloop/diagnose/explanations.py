@@ -11,6 +11,7 @@ the robot's summary and the twin's is
   measured engines do, a robot that it models badly differs more, and most entries of the log show which it is.
 - Something unmodelled changes an unknown part of the entries by an unknown amount, as large as those of modelled
   causes, and may cost any share of success.
+- Events in single episodes are counted, and an event that costs success must coincide with the failures (`events.py`).
 - The number of successes has a beta-binomial distribution around the predicted success rate. Causes may cost more than
   in the twin. This is likelier for larger sizes, and near a size at which the policy fails in the twin.
 """
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.diagnose.emulator import Emulator
+from twinloop.diagnose.events import EpisodeEvents
 from twinloop.diagnose.summary import SUCCESS
 
 STRESS = 0.1
@@ -35,15 +37,22 @@ class Observed:
         variance: (entries,) of the difference if the twin is right.
         engines: (entries,) part of `variance` that is the spread between engines.
         freedom: (entries,) degrees of freedom of `variance`.
-        successes, episodes: of the robot.
+        events: events in single episodes, and which episodes failed.
     """
 
     difference: np.ndarray
     variance: np.ndarray
     engines: np.ndarray
     freedom: np.ndarray
-    successes: int
-    episodes: int
+    events: EpisodeEvents
+
+    @property
+    def episodes(self) -> int:
+        return len(self.events.failed)
+
+    @property
+    def successes(self) -> int:
+        return int((~self.events.failed).sum())
 
     @property
     def known(self) -> np.ndarray:

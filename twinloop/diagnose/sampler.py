@@ -9,8 +9,10 @@ and single draws would stay at one of the two.
 import numpy as np
 
 from twinloop.diagnose.emulator import Emulator, addends, sum_of
+from twinloop.diagnose.events import coincidences, own_evidence, showing
 from twinloop.diagnose.explanations import Explanations, Observed, stress_of
-from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, OUTCOMES
+from twinloop.diagnose.likelihood import EntryLikelihood
+from twinloop.diagnose.summary import ENTRIES, OUTCOMES
 from twinloop.randomize.parameter import GAPS
 
 OPEN = 0.3
@@ -22,9 +24,6 @@ UNMODELLED = 0.3
 AFFECTED = (0.0, 0.03, 0.1)
 """Shares of the entries that something unmodelled may change. It must not explain a trait more easily than a row does
 that is made for it, so the shares are small."""
-OUTLIER = 3.0
-"""Such an entry differs by about this multiple of its usual standard deviation on this robot, or by what usual causes
-change. An entry that differs by far more is better explained by a cause."""
 LOSSES = (0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
 """Shares of success that something unmodelled may cost."""
 EFFECTS = np.array([(share, loss) for share in AFFECTED for loss in LOSSES if share or loss])
@@ -32,6 +31,9 @@ EFFECTS = np.array([(share, loss) for share in AFFECTED for loss in LOSSES if sh
 VISIBLE = 5.0
 """A cause that costs success must change other traits by this many standard deviations together. Otherwise the log has
 no evidence for it, and it cannot be told from something unmodelled."""
+EVIDENT = 3.0
+"""Least log-likelihood ratio for an event in single episodes: what the event traits of its gap show, and whether these
+episodes fail."""
 COSTLY_SHARE = 0.98
 ENGINE_SCALES = 2.0 ** np.arange(-2.0, 2.5, 0.5)
 """Scales of the standard deviation between engines that are considered."""
@@ -63,30 +65,28 @@ class _Sampler:
         share, stress: (chains,) success as a share of the unchanged twin's, and stress of all causes together.
         affected, loss, unmodelled: (chains,) the unmodelled effect, if there is one.
         scale: (chains,) place of the scale of the spread between engines.
-        noise: (chains, entries) variance of the entries at this scale, without that of the causes.
+        noise: (chains, entries) variance of the entries at this scale, without that of the causes; of event traits, the
+            variance of their rate.
         probability: (C,) highest recent probability in any chain that a cause holds; set while `learns`.
     """
 
     def __init__(self, emulator: Emulator, observed: Observed, rng: np.random.Generator):
         known = observed.known
         self.emulator, self.observed, self.rng = emulator, observed, rng
-        self.difference, self.variance = observed.difference[known], observed.variance[known]
-        self.freedom = observed.freedom[known]
-        squares = np.square(ENGINE_SCALES)[:, None]
-        self.noises = self.variance + (squares - 1) * observed.engines[known]
+        self.entries = EntryLikelihood(emulator, observed)
+        self.variance, self.noises = self.entries.variance, self.entries.noise(ENGINE_SCALES)
         logs = np.log(ENGINE_SCALES) / ENGINE_SCALE_DEVIATION
         self.scale_prior = -0.5 * np.square(logs)
         changes, unknown = emulator.changes[:, :, known], emulator.unknown[:, :, known]
-        self.usual = np.square(4 * emulator.typical[known])
-        self.logarithmic = LOGARITHMIC[known]
-        self.changes = addends(changes, self.logarithmic)
+        self.changes = addends(changes, self.entries.logarithmic)
         self.added = (
             np.square(emulator.bend * changes)
             + emulator.error[:, :, known]
-            + np.where(unknown, self._outlier(self.variance), 0.0)
+            + np.where(unknown, self.entries.outlier(self.variance), 0.0)
         )
         self.success, self.stresses = emulator.success, stress_of(emulator)
         self.gap_of = np.array([GAPS.index(gap) for gap in emulator.gaps])
+        self.coincidence = coincidences(emulator, observed.events)
         self.hidden = self._hidden(changes, OUTCOMES[known])
         self.outcome_at = self._outcomes()
         effect = np.abs(changes).max(axis=1) / np.sqrt(self.variance)
@@ -97,7 +97,7 @@ class _Sampler:
         count = len(emulator.causes)
         self.index = np.zeros((CHAINS, count), int)
         self.probability, self.learns = np.zeros(count), True
-        self.total = np.zeros((CHAINS, len(self.difference)))
+        self.total = np.zeros((CHAINS, len(self.variance)))
         self.spare = np.zeros_like(self.total)
         self.share, self.stress = np.ones(CHAINS), np.zeros(CHAINS)
         self.extra = np.zeros(CHAINS, bool)
@@ -111,13 +111,18 @@ class _Sampler:
         """(C, 1 + grid) 0 or -inf: sizes that are left out, because the log could not show them.
 
         A size that costs success must change traits other than outcomes. An event that occurs in a share of the
-        episodes must change traits of its own gap: whatever else it changes, another cause can change too.
+        episodes must change traits of its own gap: whatever else it changes, another cause can change too. If traits
+        show single events, these episodes are the evidence.
         """
         clear = np.square(changes) / self.variance
         hidden = (clear[:, :, ~outcomes].sum(axis=2) < VISIBLE**2) & (self.emulator.success < COSTLY_SHARE)
         about = [ENTRIES[place].about.gap for place in np.flatnonzero(self.observed.known)]
         for place, cause in enumerate(self.emulator.causes):
-            if cause.side == "share":
+            shown = showing(self.emulator, place, self.observed.events)
+            if shown.any():
+                evidence = own_evidence(self.emulator, place, self.observed.events, shown)
+                hidden[place] = evidence + self.coincidence[place] < EVIDENT
+            elif cause.side == "share":
                 own = np.array([gap == cause.gap for gap in about])
                 hidden[place] = clear[place][:, own].sum(axis=1) < VISIBLE**2
         hidden[:, 0] = False
@@ -127,7 +132,9 @@ class _Sampler:
         """((n, 2) pairs of causes that change the same traits, and as the log shows, (n,) how often each is drawn)."""
         clear = changes[self.seen, changes.shape[1] // 3] / np.sqrt(self.variance)
         clear /= np.maximum(np.linalg.norm(clear, axis=1, keepdims=True), 1e-9)
-        alone = self._fit(self.changes[self.seen], self.added[self.seen] + self.variance, 0.0)
+        alone = self.entries.fit(
+            self.changes[self.seen], self.added[self.seen] + self.noises[len(self.noises) // 2], 0.0
+        )
         gain = np.maximum(alone.max(axis=1) - alone[:, 0], 0.0) + 0.1
         weights = np.triu(np.abs(clear @ clear.T) ** 4 * np.outer(gain, gain), k=1)
         first, second = np.nonzero(weights > 1e-9)
@@ -210,31 +217,6 @@ class _Sampler:
         step = self.emulator.sizes[:, 1]
         return np.where(index > 0, sizes + step * self.rng.uniform(-0.5, 0.5, sizes.shape), 0.0)
 
-    def _fit(self, total: np.ndarray, variance: np.ndarray, affected: np.ndarray | float) -> np.ndarray:
-        """Log-likelihood of the entries. `total` and `variance` have a last axis of entries that `affected` lacks."""
-        residual = sum_of(total, self.logarithmic)
-        np.square(np.subtract(self.difference, residual, out=residual), out=residual)
-        plain, affected = self._student(residual, variance), np.asarray(affected)
-        if affected.any():
-            # Most chains have no unmodelled effect and need no second likelihood.
-            chains = np.flatnonzero(affected) if affected.ndim else slice(None)
-            usual, spread = plain[chains], variance[chains]
-            share = affected[chains][..., None] if affected.ndim else affected
-            ratio = self._student(residual[chains], spread + self._outlier(spread)) - usual
-            np.exp(np.minimum(ratio, 600.0, out=ratio), out=ratio)
-            plain[chains] = usual + np.log1p(share * (ratio - 1))
-        return plain.sum(axis=-1)
-
-    def _outlier(self, variance: np.ndarray) -> np.ndarray:
-        """(..., entries) variance that something unmodelled adds to an entry."""
-        return self.usual + OUTLIER**2 * variance
-
-    def _student(self, squares: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        # In place: allocating arrays takes as long as the logarithms.
-        tail = squares / (self.freedom * variance)
-        np.multiply((self.freedom + 1) / 2, np.log1p(tail, out=tail), out=tail)
-        return np.subtract(-0.5 * np.log(variance), tail, out=tail)
-
     def _outcome(self, share: np.ndarray, stress: np.ndarray, loss: np.ndarray | None) -> np.ndarray:
         """Log-likelihood of the number of successes.
 
@@ -263,7 +245,7 @@ class _Sampler:
         now = self.index[:, cause]
         total, spare = self.total - self.changes[cause, now], self.spare - self.added[cause, now]
         share, stress = self.share / self.success[cause, now], self.stress - self.stresses[cause, now]
-        log = self._fit(
+        log = self.entries.fit(
             total[:, None] + self.changes[cause],
             (self.noise + spare)[:, None] + self.added[cause],
             self.affected[:, None],
@@ -271,6 +253,7 @@ class _Sampler:
         log = log + self._either(share[:, None] * self.success[cause], stress[:, None] + self.stresses[cause], chains)
         others = (self.index[:, self.gap_of == self.gap_of[cause]] > 0).sum(axis=1) - (now > 0)
         log[:, 1:] += self._odds(others, self.gap_of[cause])[:, None] + self.hidden[cause, 1:]
+        log += _coinciding(np.maximum(self._coinciding_without([cause])[:, None], self.coincidence[cause]))
         if self.learns:
             nominal = np.exp(log[:, 0] - np.logaddexp.reduce(log, axis=1))
             self.probability[cause] = max(FORGOTTEN * self.probability[cause], 1 - float(nominal.min()))
@@ -293,7 +276,7 @@ class _Sampler:
         noise = self.noise + spare
         # One chain at a time fits into the cache of the processor.
         log = np.stack([
-            self._fit(total[chain] + changes, noise[chain] + added, self.affected[chain]) for chain in chains
+            self.entries.fit(total[chain] + changes, noise[chain] + added, self.affected[chain]) for chain in chains
         ])  # fmt: skip
         shares = self.success[one][:, None] * self.success[other]
         log = log + self._either(share[:, None, None] * shares, stress[:, None, None] + stresses, chains)
@@ -310,6 +293,8 @@ class _Sampler:
         log[:, :1, 1:] += odds[1][:, None, None]
         log[:, 1:, 1:] += (odds[0] + second)[:, None, None]
         log += self.hidden[one][:, None] + self.hidden[other]
+        both = np.maximum(self.coincidence[one][:, None], self.coincidence[other])
+        log += _coinciding(np.maximum(self._coinciding_without(pair)[:, None, None], both))
         flat = log.reshape(CHAINS, -1)
         new = np.stack(
             np.unravel_index(np.argmax(flat + self.rng.gumbel(size=flat.shape), axis=1), log.shape[1:]), axis=1
@@ -335,11 +320,12 @@ class _Sampler:
         stress = self.stress[chain] - self.stresses[old, place]
         free = scanned[(self.index[chain, scanned] == 0) | (scanned == old)]
         noise = self.noise[chain] + spare
-        log = self._fit(total + self.changes[free, 1:], noise + self.added[free, 1:], self.affected[chain])
+        log = self.entries.fit(total + self.changes[free, 1:], noise + self.added[free, 1:], self.affected[chain])
         log = log + self._either(share * self.success[free, 1:], stress + self.stresses[free, 1:], chain)
         rest = active[active != old]
         others = np.bincount(self.gap_of[rest], minlength=len(GAPS))[self.gap_of[free]]
         log = log + self._odds(others, self.gap_of[free])[:, None] + self.hidden[free, 1:]
+        log += _coinciding(np.maximum(self._coinciding_without([old])[chain], self.coincidence[free, 1:]))
         cause, size = np.unravel_index(int(np.argmax(log + self.rng.gumbel(size=log.shape))), log.shape)
         new, place = int(free[cause]), int(size) + 1
         self.index[chain, old] = 0
@@ -352,8 +338,9 @@ class _Sampler:
 
         A few entries may be extreme and do not count. Otherwise one strange trait would make all others uncertain.
         """
-        residual = np.square(self.difference - sum_of(self.total, self.logarithmic))[:, None]
-        usual = self._student(residual, self.noises + self.spare[:, None])
+        entries = self.entries
+        residual = np.square(entries.difference - sum_of(self.total, entries.logarithmic))[:, None]
+        usual = entries.student(residual, self.noises + self.spare[:, None])
         extreme = -0.5 * np.log(np.square(EXTREME) * self.variance)
         log = np.logaddexp(np.log1p(-FEW) + usual, np.log(FEW) + extreme).sum(axis=-1) + self.scale_prior
         self.scale = np.argmax(log + self.rng.gumbel(size=log.shape), axis=1)
@@ -361,7 +348,7 @@ class _Sampler:
 
     def _draw_unmodelled(self) -> np.ndarray:
         """Draw whether something unmodelled is present and what it costs; return the log-posterior of all chains."""
-        fits = {share: self._fit(self.total, self.noise + self.spare, share) for share in AFFECTED}
+        fits = {share: self.entries.fit(self.total, self.noise + self.spare, share) for share in AFFECTED}
         log = np.empty((CHAINS, 1 + len(EFFECTS)))
         log[:, 0] = fits[0.0] + self._outcome(self.share, self.stress, None) + np.log1p(-UNMODELLED)
         log[:, 1:] = np.stack([fits[share] for share in EFFECTS[:, 0]], axis=1) + np.log(UNMODELLED / len(EFFECTS))
@@ -380,4 +367,18 @@ class _Sampler:
         counts = np.stack([(self.index[:, self.gap_of == gap] > 0).sum(axis=1) for gap in range(len(GAPS))], axis=1)
         priors = np.pad(np.cumsum(self.odds, axis=1), ((0, 0), (1, 0)))
         causes = priors[np.arange(len(GAPS)), counts].sum(axis=1)
-        return causes + self.scale_prior[self.scale]
+        return causes + self.scale_prior[self.scale] + _coinciding(self._coinciding_without([]))
+
+    def _coinciding_without(self, causes: list[int]) -> np.ndarray:
+        """(chains,) the best coincidence of an event with the failures, without some causes; -inf if there is none.
+
+        Only the best counts: the same failures are no evidence for two events.
+        """
+        active = self.coincidence[np.arange(len(self.coincidence)), self.index]
+        active[:, causes] = -np.inf
+        return active.max(axis=1)
+
+
+def _coinciding(best: np.ndarray) -> np.ndarray:
+    """Log-likelihood ratios of the best coincidences; 0 where no event holds."""
+    return np.where(np.isneginf(best), 0.0, best)

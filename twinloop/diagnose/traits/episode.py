@@ -210,7 +210,9 @@ class EpisodeTrace:
 
     @cached_property
     def effort(self) -> np.ndarray | None:
-        return self.part("observation.effort")
+        """(n, joints and openings) measured torques; None if the robot does not measure them and reports zeros."""
+        effort = self.part("observation.effort")
+        return effort if effort is not None and effort[:, : self.arm.joints].any() else None
 
     @cached_property
     def thing(self) -> int:
@@ -259,21 +261,27 @@ class EpisodeTrace:
 
     @cached_property
     def held(self) -> np.ndarray:
-        """Frames in which the object is carried: the gripper is closing and the object is off the table."""
+        """Frames in which the object is carried for the first time: the gripper is closing and the object has risen.
+
+        They end when the gripper opens. Later the object may stand on another one while the gripper carries a third.
+        """
         poses = self.object
         if poses is None or self.first_closing >= self.rows:
             return np.array([], int)
         height = poses[:, 2] - np.median(poses[: max(self.first_closing, STILL_FRAMES), 2])
         settled = np.arange(self.rows) >= self.first_closing + SETTLED_FRAMES
-        return np.flatnonzero(self.closing & settled & (height > RISEN_M))
+        rows = np.flatnonzero(self.closing & settled & (height > RISEN_M))
+        return rows[rows < self._next(~self.closing, int(rows[0]))] if len(rows) else rows
 
     @cached_property
     def first_opening(self) -> int:
         """The frame in which the gripper is commanded to open again after the object was carried; `rows` if never."""
-        if not len(self.held):
-            return self.rows
-        after = np.flatnonzero(~self.closing[self.held[0] :])
-        return int(self.held[0] + after[0]) if len(after) else self.rows
+        return self._next(~self.closing, int(self.held[0])) if len(self.held) else self.rows
+
+    def _next(self, happens: np.ndarray, first: int) -> int:
+        """The first frame from `first` on in which something happens; `rows` if there is none."""
+        later = happens[first:]
+        return first + int(np.argmax(later)) if later.any() else self.rows
 
     @cached_property
     def approach(self) -> int:
@@ -332,7 +340,8 @@ class EpisodeTrace:
     def load_n(self) -> float:
         """Upward force for the carried object; errors of the arm's own masses are fitted to the other frames."""
         held = self.held[SETTLED_FRAMES // 2 : -SETTLED_FRAMES // 2]
-        free = np.concatenate([self.before, np.arange(self.first_opening + RELEASED_FRAMES, self.rows)])
+        released = min(self.first_opening + RELEASED_FRAMES, self.rows)
+        free = np.concatenate([self.before, np.arange(released, self._next(self.closing, released))])
         if self.unexplained is None or self.effort is None or min(len(held), len(free)) < MIN_CARRIED_FRAMES:
             return NAN
         rows = np.concatenate([_spread_over(free), _spread_over(held)])

@@ -3,23 +3,61 @@
 import numpy as np
 
 from twinloop.diagnose.traits.episode import EpisodeTrace
-from twinloop.diagnose.traits.tracker import yaw_rad
+from twinloop.diagnose.traits.tracker import noise_mm, yaw_rad
 
 NAN = float("nan")
 FEW = 5
+FIRST = 3
 WINDOW = 5
 MOVED_M = 0.012
+NOISES = 4.0  # a displacement of medians by this multiple of the noise of single frames is no noise
+REACH_M = 0.08  # of the tool from the centre of a thing that it may touch
 USUAL_LIGHT = ("", "normal", "usual")
+NOBODY = ("absent", "no", "")
 
 
 def _moved_m(episode: EpisodeTrace) -> float:
-    """Largest distance of the object from its first position before the grasp, as a moving mean over a few frames."""
-    poses, rows = episode.object, episode.before
-    if poses is None or len(rows) < 2 * WINDOW:
+    """Largest distance of an untouched thing from its first position, when the tool comes near or the fingers close.
+
+    Only a displacement that lasts counts. A tracker that loses a thing, or takes two entities for each other, does not
+    move it.
+    """
+    things, rows = episode.all_things, episode.before
+    if things is None or len(rows) < 2 * WINDOW:
         return NAN
-    places = poses[rows, :2]
-    smooth = np.stack([np.convolve(places[:, axis], np.ones(WINDOW) / WINDOW, "valid") for axis in (0, 1)], axis=1)
-    return float(np.linalg.norm(smooth - smooth[0], axis=1).max())
+    first, last = np.median(things[:FIRST], axis=0), np.median(things[rows[-WINDOW:]], axis=0)
+    moved_m = np.linalg.norm((last - first)[:, :2], axis=1)
+    if not (moved_m > MOVED_M).any():
+        return float(moved_m.max())
+    tool = episode.arm.tool(episode.position[rows])
+    for thing in np.flatnonzero(moved_m > MOVED_M):
+        free = rows[: _reached(tool, things[rows, thing])]
+        # Without enough frames before the tool comes, its fingers may have moved the thing.
+        known = len(free) >= 2 * WINDOW
+        last[thing] = np.median(things[free[-WINDOW:], thing], axis=0) if known else first[thing]
+    moved_m = np.linalg.norm((last - first)[:, :2], axis=1)
+    return max(
+        0.0 if _is_swap(episode, thing, first, last, rows) else far for thing, far in enumerate(moved_m.tolist())
+    )
+
+
+def _reached(tool: np.ndarray, path: np.ndarray) -> int:
+    """Number of the first frames in which the tool is not near a thing."""
+    near = np.linalg.norm(tool - path, axis=1) < REACH_M
+    return int(np.argmax(near)) if near.any() else len(path)
+
+
+def _is_swap(episode: EpisodeTrace, thing: int, first: np.ndarray, last: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether a thing is where another entity was, and that one where the thing was."""
+    places = [(first[other], last[other]) for other in range(len(first)) if other != thing]
+    if episode.goal is not None:
+        places.append(
+            (np.median(episode.goal[:FIRST, :3], axis=0), np.median(episode.goal[rows[-WINDOW:], :3], axis=0))
+        )
+    return any(
+        np.linalg.norm((last[thing] - before)[:2]) < MOVED_M and np.linalg.norm((now - first[thing])[:2]) < MOVED_M
+        for before, now in places
+    )
 
 
 def moved_mm(episode: EpisodeTrace) -> float:
@@ -27,8 +65,10 @@ def moved_mm(episode: EpisodeTrace) -> float:
 
 
 def was_moved(episode: EpisodeTrace) -> float:
+    """Whether a thing was moved, beyond the tracker's noise in this episode."""
     far = _moved_m(episode)
-    return NAN if np.isnan(far) else float(far > MOVED_M)
+    noise_m = np.nan_to_num(noise_mm(episode)) / 1000
+    return NAN if np.isnan(far) else float(far > max(MOVED_M, NOISES * noise_m))
 
 
 def sway_mm(episode: EpisodeTrace) -> float:
@@ -74,15 +114,17 @@ def goal_y_cm(episode: EpisodeTrace) -> float:
 
 
 def other_object(episode: EpisodeTrace) -> float:
+    if episode.thing == 0 and "object" not in episode.conditions:
+        return NAN
     return float(episode.kind != episode.arm.things[episode.thing][0])
 
 
 def poor_light(episode: EpisodeTrace) -> float:
-    return float(episode.conditions.get("light", "") not in USUAL_LIGHT)
+    return float(episode.conditions["light"] not in USUAL_LIGHT) if "light" in episode.conditions else NAN
 
 
 def person(episode: EpisodeTrace) -> float:
-    return float(episode.conditions.get("human", "absent") not in ("absent", "no", ""))
+    return float(episode.conditions["human"] not in NOBODY) if "human" in episode.conditions else NAN
 
 
 def duration_s(episode: EpisodeTrace) -> float:

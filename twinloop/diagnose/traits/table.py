@@ -25,6 +25,8 @@ class Trait:
             logarithms of zero and of rounding errors together; larger differences are judged by measured noise only.
         spread: the variation between episodes is evidence too.
         outcome: a consequence of failing, whatever the cause.
+        event: 0 or 1 in every episode, for something that was recorded or that no physics engine makes by itself.
+            Episodes with it are counted (`diagnose/events.py`).
         robots: kinds of robots that have the trait; it is unknown for others.
     """
 
@@ -37,6 +39,7 @@ class Trait:
     resolution: float = 1e-3
     spread: bool = False
     outcome: bool = False
+    event: bool = False
     robots: tuple[Morphology, ...] = ("arm",)
 
     def scaled(self, values: np.ndarray) -> np.ndarray:
@@ -106,11 +109,11 @@ TRAITS: tuple[Trait, ...] = (
           resolution=0.5),
     Trait("pushed", "mm", "distance that the object moves while the fingers close", "contact", grip.pushed_mm, log=True,
           resolution=1.0),
-    Trait("moved", "mm", "distance that the object moves before it is touched", "human", scene.moved_mm, log=True,
+    Trait("moved", "mm", "distance that a thing moves before it is touched", "human", scene.moved_mm, log=True,
           resolution=2.0),
     Trait("sway", "mm", "slow motion of the untouched object", "environment", scene.sway_mm, log=True, resolution=0.3),
-    Trait("was_moved", "1", "share of episodes in which the object moved before it was touched", "human",
-          scene.was_moved),
+    Trait("was_moved", "1", "share of episodes in which a thing moved before it was touched", "human",
+          scene.was_moved, event=True),
     Trait("place_x", "cm", "start position of the object, along x", "environment", scene.place_x_cm, resolution=0.2,
           spread=True),
     Trait("place_y", "cm", "start position of the object, along y", "environment", scene.place_y_cm, resolution=0.2,
@@ -119,8 +122,9 @@ TRAITS: tuple[Trait, ...] = (
     Trait("goal_x", "cm", "position of the goal, along x", "environment", scene.goal_x_cm, resolution=0.2, spread=True),
     Trait("goal_y", "cm", "position of the goal, along y", "environment", scene.goal_y_cm, resolution=0.2, spread=True),
     Trait("height", "mm", "height of the object", "environment", scene.height_mm, resolution=0.3, spread=True),
-    Trait("other_object", "1", "share of episodes with another kind of object", "object", scene.other_object),
-    Trait("poor_light", "1", "share of episodes with unusual light", "visual", scene.poor_light),
+    Trait("other_object", "1", "share of episodes with another kind of object", "object", scene.other_object,
+          event=True),
+    Trait("poor_light", "1", "share of episodes with unusual light", "visual", scene.poor_light, event=True),
     Trait("brightness", "%", "brightness of the images", "visual", look.brightness_percent, resolution=0.5,
           spread=True),
     Trait("contrast", "%", "contrast of the images", "visual", look.contrast_percent, log=True, resolution=0.5),
@@ -128,7 +132,7 @@ TRAITS: tuple[Trait, ...] = (
     Trait("warmth", "%", "red minus blue level of the images", "visual", look.warmth_percent),
     Trait("sharpness", "%", "sharpness: difference of neighbouring pixels", "visual", look.sharpness_percent, log=True,
           resolution=0.1),
-    Trait("person", "1", "share of episodes with a person present", "human", scene.person),
+    Trait("person", "1", "share of episodes with a person present", "human", scene.person, event=True),
     Trait("duration", "s", "duration of a successful episode", None, scene.duration_s, log=True, resolution=0.1,
           outcome=True, robots=("arm", "wheels")),
     Trait("success", "1", "success rate", None, scene.succeeded, outcome=True, robots=ALL_ROBOTS),

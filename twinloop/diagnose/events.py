@@ -1,0 +1,161 @@
+"""Events in single episodes: what the episodes of a log say about causes that act in a share of them.
+
+Means over a log hide what happens in a few episodes. So episodes whose trait is 1 are counted (`Trait.event`):
+
+- The number of episodes that show an event has a beta-binomial distribution around the rate that the causes predict.
+- An event that costs success must have happened in the episodes that failed. Given how many episodes failed, the
+  probability that just these failed is compared with that of any others (`coincidences`).
+
+Which rows are events follows from the table: a row with a chance, words or a pool is a cause with a share
+(`causes.py`), and the event traits of its gap show it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twinloop.diagnose.emulator import Emulator
+from twinloop.diagnose.summary import ENTRIES, EVENTS, SUCCESS
+
+SURE = 0.98
+"""Highest probability with which an event is assumed to show in a trait."""
+SHOWN = 0.3
+"""A trait shows an event if its rate rises by this much per event."""
+LOSSES = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Losses of success that an event may cost on a robot, whatever it costs in the twin."""
+MIN_CONCENTRATION = 1.0
+
+
+@dataclass(frozen=True)
+class EpisodeEvents:
+    """The events of the episodes of a log.
+
+    Attributes:
+        shown: (episodes, entries) 0 or 1 for entries of event traits; NaN for others, and if unknown.
+        failed: (episodes,) whether the episode failed.
+    """
+
+    shown: np.ndarray
+    failed: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """(entries,) number of episodes that show the event."""
+        return np.nansum(self.shown, axis=0)
+
+    @property
+    def trials(self) -> np.ndarray:
+        """(entries,) number of episodes in which it is known."""
+        return np.isfinite(self.shown).sum(axis=0)
+
+
+def events_of(traits: np.ndarray) -> EpisodeEvents:
+    """The events of (episodes, traits) of a log."""
+    shown = np.stack([traits[:, entry.trait] for entry in ENTRIES], axis=1)
+    return EpisodeEvents(np.where(EVENTS, shown, np.nan), traits[:, ENTRIES[SUCCESS].trait] < 0.5)
+
+
+def usual_rates(emulator: Emulator) -> tuple[np.ndarray, np.ndarray]:
+    """((entries,) rate of each event in the unchanged twin, (entries,) its variance); NaN for other entries."""
+    episodes = emulator.reference.episodes
+    rates = np.where(EVENTS, (emulator.reference.values * episodes + 0.5) / (episodes + 1), np.nan)
+    return rates, rates * (1 - rates) / (episodes + 2)
+
+
+def log_probability(counts: np.ndarray, trials: np.ndarray, rates: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Log-probability of the numbers of episodes with an event, if their rates are known with these variances."""
+    from scipy.special import betaln
+
+    rates = np.clip(rates, 1e-3, 1 - 1e-3)
+    spread = rates * (1 - rates)
+    concentration = np.maximum(spread / np.maximum(variances, 1e-9) - 1, MIN_CONCENTRATION)
+    a, b = concentration * rates, concentration * (1 - rates)
+    return betaln(counts + a, trials - counts + b) - betaln(a, b) + _log_choose(trials, counts)
+
+
+def showing(emulator: Emulator, place: int, events: EpisodeEvents) -> np.ndarray:
+    """(entries,) whether an event trait of the cause's own gap shows its event; all False if the cause is no event."""
+    cause = emulator.causes[place]
+    if cause.side != "share":
+        return np.zeros(len(ENTRIES), bool)
+    own = EVENTS & np.array([entry.about.gap == cause.gap for entry in ENTRIES]) & (events.trials > 0)
+    return own & (np.nan_to_num(_per_event(emulator, place)) > SHOWN)
+
+
+def own_evidence(emulator: Emulator, place: int, events: EpisodeEvents, entries: np.ndarray) -> np.ndarray:
+    """(1 + grid,) log-likelihood ratio of each size of an event against no event, in the traits that show it."""
+    rates, variances = (values[entries] for values in usual_rates(emulator))
+    changes, errors = emulator.changes[place][:, entries], emulator.error[place][:, entries]
+    logs = log_probability(
+        events.counts[entries],
+        events.trials[entries],
+        rates + changes,
+        variances + errors + np.square(emulator.bend * changes),
+    )
+    return (logs - logs[0]).sum(axis=1)
+
+
+def coincidences(emulator: Emulator, events: EpisodeEvents) -> np.ndarray:
+    """(C, 1 + grid) log-likelihood ratio: just these episodes fail if an event costs success, against any others.
+
+    -inf where no event is compared: causes that are no events, and a size of 0.
+    """
+    out = np.full(emulator.sizes.shape, -np.inf)
+    for place in range(len(emulator.causes)):
+        entries = showing(emulator, place, events)
+        if entries.any():
+            out[place, 1:] = _coincidence(emulator, place, events, entries)
+    return out
+
+
+def _coincidence(emulator: Emulator, place: int, events: EpisodeEvents, entries: np.ndarray) -> np.ndarray:
+    """(grid,) `coincidences` of one cause."""
+    from scipy.special import logsumexp
+
+    cause, failed = emulator.causes[place], events.failed
+    if failed.all() or not failed.any():
+        return np.zeros(emulator.sizes.shape[1] - 1)
+    shares = np.array([cause.value(float(size)) for size in emulator.sizes[place, 1:]])
+    usual = usual_rates(emulator)[0][entries]
+    given = np.clip(usual + _per_event(emulator, place)[entries], None, SURE)
+    shown = events.shown[:, entries]
+    odds = np.where(shown > 0.5, given / usual, (1 - given) / (1 - usual))
+    ratio = np.where(np.isfinite(shown), odds, 1.0).prod(axis=1)
+    happened = shares[:, None] * ratio / (1 - shares[:, None] + shares[:, None] * ratio)
+    own = np.clip((1 - emulator.success[place, 1:]) / shares, 0.0, 1.0)
+    losses = np.column_stack([own, np.tile(LOSSES, (len(shares), 1))])
+    base = 1 - emulator.usual_success
+    rest = np.maximum(failed.mean() - shares[:, None] * losses, base)
+    chances = np.clip(rest[:, :, None] + losses[:, :, None] * happened[:, None], 0.005, 0.995)
+    logs = _pattern(chances, failed)
+    # Half of the prior is what the event costs in the twin.
+    weights = np.log(np.array([0.5, *(0.5 / len(LOSSES) for _ in LOSSES)]))
+    return logsumexp(logs + weights, axis=1)
+
+
+def _pattern(chances: np.ndarray, failed: np.ndarray) -> np.ndarray:
+    """Log-probability that just these episodes fail, given their number, minus that of equal chances.
+
+    Args:
+        chances: (..., episodes) probability that each episode fails.
+    """
+    odds = np.log(chances) - np.log1p(-chances)
+    count = int(failed.sum())
+    # Sums over all sets of 0, 1, ... episodes: elementary symmetric polynomials of the odds.
+    sums = np.full((*chances.shape[:-1], count + 1), -np.inf)
+    sums[..., 0] = 0.0
+    for episode in range(chances.shape[-1]):
+        sums[..., 1:] = np.logaddexp(sums[..., 1:], sums[..., :-1] + odds[..., episode : episode + 1])
+    return odds[..., failed].sum(axis=-1) - sums[..., count] + _log_choose(np.array(len(failed)), np.array(count))
+
+
+def _per_event(emulator: Emulator, place: int) -> np.ndarray:
+    """(entries,) change of each rate per event, from the largest simulated share."""
+    cause = emulator.causes[place]
+    return emulator.changes[place, -1] / max(cause.value(float(emulator.sizes[place, -1])), 1e-9)
+
+
+def _log_choose(n: np.ndarray, k: np.ndarray) -> np.ndarray:
+    from scipy.special import gammaln
+
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)

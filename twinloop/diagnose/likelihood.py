@@ -1,0 +1,81 @@
+"""EntryLikelihood: how probable the entries of a log's summary are, for the changes that some causes make.
+
+Entries have Student's t distributions around their predicted changes. Entries of event traits are counts of episodes
+with beta-binomial distributions (`events.py`).
+"""
+
+import numpy as np
+
+from twinloop.diagnose.emulator import Emulator, sum_of
+from twinloop.diagnose.events import log_probability, usual_rates
+from twinloop.diagnose.explanations import Observed
+from twinloop.diagnose.summary import EVENTS, LOGARITHMIC
+
+OUTLIER = 3.0
+"""An entry that something unmodelled changes differs by about this multiple of its usual standard deviation on this
+robot, or by what usual causes change. An entry that differs by far more is better explained by a cause."""
+MAX_RATIO = 600.0  # largest exponent of a ratio of likelihoods
+
+
+class EntryLikelihood:
+    """The likelihood of the known entries of a log.
+
+    Attributes:
+        difference, variance: (entries,) robot minus twin, and its variance if the twin is right.
+        logarithmic: (entries,) whether an entry is a logarithm.
+    """
+
+    def __init__(self, emulator: Emulator, observed: Observed):
+        known = observed.known
+        self.difference, self.variance = observed.difference[known], observed.variance[known]
+        self.logarithmic = LOGARITHMIC[known]
+        self._engines, self._freedom = observed.engines[known], observed.freedom[known]
+        self._usual = np.square(4 * emulator.typical[known])
+        self._counted = np.flatnonzero(EVENTS[known])
+        events = observed.events
+        self._rates, self._rate_variances, self._counts, self._trials = (
+            values[known][self._counted] for values in (*usual_rates(emulator), events.counts, events.trials)
+        )
+
+    def noise(self, scales: np.ndarray) -> np.ndarray:
+        """(scales, entries) variance at scales of the spread between engines; of events, the variance of their rate."""
+        noise = self.variance + (np.square(scales)[:, None] - 1) * self._engines
+        noise[:, self._counted] = self._rate_variances
+        return noise
+
+    def fit(self, total: np.ndarray, variance: np.ndarray, affected: np.ndarray | float) -> np.ndarray:
+        """Log-likelihood of the entries.
+
+        Args:
+            total, variance: (..., entries) sum of the changes of causes (`emulator.addends`), and variance around it.
+            affected: (...) share of the entries that something unmodelled changes.
+        """
+        residual = sum_of(total, self.logarithmic)
+        np.square(np.subtract(self.difference, residual, out=residual), out=residual)
+        plain, affected = self.student(residual, variance), np.asarray(affected)
+        if len(self._counted):
+            rates = self._rates + total[..., self._counted]
+            plain[..., self._counted] = log_probability(self._counts, self._trials, rates, variance[..., self._counted])
+        if affected.any():
+            # Most chains have no unmodelled effect and need no second likelihood.
+            chains = np.flatnonzero(affected) if affected.ndim else slice(None)
+            usual, spread = plain[chains], variance[chains]
+            share = affected[chains][..., None] if affected.ndim else affected
+            ratio = self.student(residual[chains], spread + self.outlier(spread))
+            # Something unmodelled may show in any number of episodes.
+            ratio[..., self._counted] = -np.log1p(self._trials)
+            ratio -= usual
+            np.exp(np.minimum(ratio, MAX_RATIO, out=ratio), out=ratio)
+            plain[chains] = usual + np.log1p(share * (ratio - 1))
+        return plain.sum(axis=-1)
+
+    def outlier(self, variance: np.ndarray) -> np.ndarray:
+        """(..., entries) variance that something unmodelled adds to an entry."""
+        return self._usual + OUTLIER**2 * variance
+
+    def student(self, squares: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """(..., entries) log-likelihood of squared differences with these variances."""
+        # In place: allocating arrays takes as long as the logarithms.
+        tail = squares / (self._freedom * variance)
+        np.multiply((self._freedom + 1) / 2, np.log1p(tail, out=tail), out=tail)
+        return np.subtract(-0.5 * np.log(variance), tail, out=tail)
