@@ -129,7 +129,9 @@ def test_only_one_of_several_harmless_differences_can_have_an_unexplained_cost(e
             sizes[:, place] = 1.0
     unmodelled, extra = np.zeros(samples, bool), np.ones(samples, bool)
     explanations = Explanations(sizes, unmodelled, np.zeros(samples), extra, np.zeros(samples), np.ones(samples))
-    costs = costs_of(explanations, emulator, Rate(16, 32), Rate(64, 64), seed=1)
+    traits = made_up({}, 32, seed=1)
+    traits[:16, TRAIT["success"]] = 0.0
+    costs = costs_of(explanations, emulator, events_of(traits), Rate(64, 64), seed=1)
     gaps = [GAPS.index(BY_NAME[row].gap) for row in harmless]
     assert costs.mean.sum() == pytest.approx(0.5)
     assert costs.mean[gaps].sum() == pytest.approx(0.5)

@@ -13,6 +13,7 @@ import numpy as np
 
 from twinloop.curate.rates import Rate
 from twinloop.diagnose.emulator import Emulator
+from twinloop.diagnose.events import EpisodeEvents
 from twinloop.diagnose.explanations import Explanations, stress_of
 from twinloop.randomize.parameter import GAPS
 
@@ -45,7 +46,7 @@ class Costs:
 def costs_of(
     explanations: Explanations,
     emulator: Emulator,
-    robot: Rate,
+    events: EpisodeEvents,
     twin: Rate,
     *,
     seed: int,
@@ -54,10 +55,13 @@ def costs_of(
     """Divide the loss between the twin and the robot.
 
     Args:
+        events: of the robot's episodes, and which of them failed.
+        twin: success in the unchanged twin.
         reproduced: share of the loss that causes are predicted to cost and that a simulation of them has.
     """
     logs = np.zeros((len(explanations.loss), len(COLUMNS)))
-    stress, stresses = np.zeros_like(logs), stress_of(emulator)
+    stress, stresses = np.zeros_like(logs), stress_of(emulator, events)
+    robot = Rate(int((~events.failed).sum()), len(events.failed))
     for place, cause in enumerate(emulator.causes):
         share = np.interp(explanations.sizes[:, place], emulator.sizes[place], emulator.success[place])
         logs[:, GAPS.index(cause.gap)] -= np.log(np.maximum(share, 1e-3))

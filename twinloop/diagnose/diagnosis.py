@@ -91,7 +91,6 @@ def diagnose_traits(
     robot, twin = summarise(traits), emulator.reference
     between = spread.variance(np.fmax(robot.between, twin.between))
     engines = between + np.square(SMALL * emulator.typical) + np.square(RESOLUTIONS)
-    success = Rate(int(traits[:, ENTRIES[SUCCESS].trait].sum()), len(traits))
     observed = Observed(
         difference=robot.values - twin.values,
         variance=robot.variances + twin.variances + engines,
@@ -100,7 +99,7 @@ def diagnose_traits(
         events=events_of(traits),
     )
     explanations = explanations_of(emulator, observed, seed=seed)
-    costs = costs_of(explanations, emulator, success, _twin_rate(emulator), seed=seed)
+    costs = costs_of(explanations, emulator, observed.events, _twin_rate(emulator), seed=seed)
     engines = engines + (explanations.engine_scale**2 - 1) * between
     return Diagnosis(emulator, traits, robot, engines, spread.freedom, observed, explanations, costs, None, {})
 
@@ -116,8 +115,8 @@ def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, seed: int)
     )  # fmt: skip
     _, share = emulator.at(best)
     reproduced = _reproduced(emulator.usual_success * (1 - share), emulator.usual_success - explained.success)
-    success, twin = diagnosis.success, _twin_rate(emulator)
-    costs = costs_of(explanations, emulator, success, twin, seed=seed, reproduced=reproduced)
+    events, twin = diagnosis.observed.events, _twin_rate(emulator)
+    costs = costs_of(explanations, emulator, events, twin, seed=seed, reproduced=reproduced)
     checked = replace(diagnosis, costs=costs, check=check)
     return replace(checked, closing=_closing(checked, _parts(emulator, best), explained.success, simulate))
 

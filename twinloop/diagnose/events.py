@@ -4,7 +4,8 @@ Means over a log hide what happens in a few episodes. So episodes whose trait is
 
 - The number of episodes that show an event has a beta-binomial distribution around the rate that the causes predict.
 - An event that costs success must have happened in the episodes that failed. Given how many episodes failed, the
-  probability that just these failed is compared with that of any others (`coincidences`).
+  probability that just these failed is compared with that of any others (`coincidences`). This also tells whether the
+  event costs more on the robot than in the twin, where people do something else.
 
 Which rows are events follows from the table: a row with a chance, words or a pool is a cause with a share
 (`causes.py`), and the event traits of its gap show it.
@@ -23,6 +24,8 @@ SHOWN = 0.3
 """A trait shows an event if its rate rises by this much per event."""
 LOSSES = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Losses of success that an event may cost on a robot, whatever it costs in the twin."""
+EXTRA = 0.5
+"""Prior probability that an event costs something else than in the twin: people do other things than the twin's."""
 MIN_CONCENTRATION = 1.0
 
 
@@ -95,26 +98,42 @@ def own_evidence(emulator: Emulator, place: int, events: EpisodeEvents, entries:
     return (logs - logs[0]).sum(axis=1)
 
 
-def coincidences(emulator: Emulator, events: EpisodeEvents) -> np.ndarray:
-    """(C, 1 + grid) log-likelihood ratio: just these episodes fail if an event costs success, against any others.
+@dataclass(frozen=True)
+class Coincidences:
+    """How well events explain which episodes failed.
 
-    -inf where no event is compared: causes that are no events, and a size of 0.
+    Attributes:
+        evidence: (C, 1 + grid) log-likelihood ratio: just these episodes fail if an event costs success, against any
+            others. -inf where no event is compared: causes that are no events, and a size of 0.
+        extra: (C, 1 + grid) probability that the event costs something else than in the twin; 0 where none is compared.
     """
-    out = np.full(emulator.sizes.shape, -np.inf)
+
+    evidence: np.ndarray
+    extra: np.ndarray
+
+
+def coincidences(emulator: Emulator, events: EpisodeEvents) -> Coincidences:
+    """Compare the episodes of events with those that failed."""
+    evidence, extra = np.full(emulator.sizes.shape, -np.inf), np.zeros(emulator.sizes.shape)
     for place in range(len(emulator.causes)):
         entries = showing(emulator, place, events)
         if entries.any():
-            out[place, 1:] = _coincidence(emulator, place, events, entries)
-    return out
+            own, other = _coincidence(emulator, place, events, entries)
+            own, other = own + np.log1p(-EXTRA), other + np.log(EXTRA)
+            evidence[place, 1:] = np.logaddexp(own, other)
+            extra[place, 1:] = np.exp(other - evidence[place, 1:])
+    return Coincidences(evidence, extra)
 
 
-def _coincidence(emulator: Emulator, place: int, events: EpisodeEvents, entries: np.ndarray) -> np.ndarray:
-    """(grid,) `coincidences` of one cause."""
+def _coincidence(
+    emulator: Emulator, place: int, events: EpisodeEvents, entries: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(grid,) evidence of one cause if its event costs as much as in the twin, and if it may cost any loss."""
     from scipy.special import logsumexp
 
     cause, failed = emulator.causes[place], events.failed
     if failed.all() or not failed.any():
-        return np.zeros(emulator.sizes.shape[1] - 1)
+        return np.zeros(emulator.sizes.shape[1] - 1), np.zeros(emulator.sizes.shape[1] - 1)
     shares = np.array([cause.value(float(size)) for size in emulator.sizes[place, 1:]])
     usual = usual_rates(emulator)[0][entries]
     given = np.clip(usual + _per_event(emulator, place)[entries], None, SURE)
@@ -128,9 +147,7 @@ def _coincidence(emulator: Emulator, place: int, events: EpisodeEvents, entries:
     rest = np.maximum(failed.mean() - shares[:, None] * losses, base)
     chances = np.clip(rest[:, :, None] + losses[:, :, None] * happened[:, None], 0.005, 0.995)
     logs = _pattern(chances, failed)
-    # Half of the prior is what the event costs in the twin.
-    weights = np.log(np.array([0.5, *(0.5 / len(LOSSES) for _ in LOSSES)]))
-    return logsumexp(logs + weights, axis=1)
+    return logs[:, 0], logsumexp(logs[:, 1:], axis=1) - np.log(len(LOSSES))
 
 
 def _pattern(chances: np.ndarray, failed: np.ndarray) -> np.ndarray:

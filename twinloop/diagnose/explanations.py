@@ -21,11 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.diagnose.emulator import Emulator
-from twinloop.diagnose.events import EpisodeEvents
+from twinloop.diagnose.events import EpisodeEvents, coincidences
 from twinloop.diagnose.summary import SUCCESS
 
 STRESS = 0.1
 """How much a cause of size 1 can cost on a robot although it costs nothing in the twin (see `stress_of`)."""
+MAX_EXTRA = 0.95  # highest probability that an event costs something else than in the twin
 
 
 @dataclass(frozen=True)
@@ -93,12 +94,14 @@ class Explanations:
         return float(np.exp(np.log(self.scale).mean()))
 
 
-def stress_of(emulator: Emulator) -> np.ndarray:
+def stress_of(emulator: Emulator, events: EpisodeEvents) -> np.ndarray:
     """(C, 1 + grid) how much each cause can cost more on a robot than in the twin.
 
     It grows with the square of the size, and with what twice the size costs in the twin: engines agree less on where a
-    policy begins to fail than on what changes before.
+    policy begins to fail than on what changes before. For an event in single episodes, those that failed say it.
     """
     grid = emulator.sizes.shape[1] - 1
     twice = np.minimum(2 * np.arange(grid + 1), grid)
-    return STRESS * np.square(emulator.sizes) - np.log(np.maximum(emulator.success[:, twice], np.exp(-2.0)))
+    stress = STRESS * np.square(emulator.sizes) - np.log(np.maximum(emulator.success[:, twice], np.exp(-2.0)))
+    compared = coincidences(emulator, events)
+    return np.where(np.isneginf(compared.evidence), stress, -np.log1p(-np.minimum(compared.extra, MAX_EXTRA)))

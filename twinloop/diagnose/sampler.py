@@ -84,9 +84,9 @@ class _Sampler:
             + emulator.error[:, :, known]
             + np.where(unknown, self.entries.outlier(self.variance), 0.0)
         )
-        self.success, self.stresses = emulator.success, stress_of(emulator)
+        self.success, self.stresses = emulator.success, stress_of(emulator, observed.events)
         self.gap_of = np.array([GAPS.index(gap) for gap in emulator.gaps])
-        self.coincidence = coincidences(emulator, observed.events)
+        self.coincidence = coincidences(emulator, observed.events).evidence
         self.hidden = self._hidden(changes, OUTCOMES[known])
         self.outcome_at = self._outcomes()
         effect = np.abs(changes).max(axis=1) / np.sqrt(self.variance)
