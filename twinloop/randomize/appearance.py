@@ -68,7 +68,9 @@ APPEARANCE = (
               "and of blue from 1.5 to 1.9 are ±12 % of their middle",
               (-0.8, 2.0), ("red", "blue"), only_with=("cameras",), on_image=_white_balance),
     Parameter("background_shade", "visual", "visual", "×", "brightness of floor and walls",
-              1.0, (0.4, 1.3), "engineering estimate: dark hall to white room", (0.0, 3.0), only_with=("cameras",),
+              1.0, (0.4, 1.3),
+              "reflectance 0.26 of dark panelling to 0.85 of white walls (arbeitsschutz-schulungszentrum.de, glossary) "
+              "over 0.65, the middle of the 0.5 to 0.8 that EN 12464-1 recommends", (0.0, 3.0), only_with=("cameras",),
               on_image=sets("room_shade")),
     Parameter("reflectance", "visual", "visual", "1", "how much the table mirrors",
               0.0, (0.0, 0.15), "polish mirrors 0.04 straight on (Fresnel, n = 1.5), more at a slant", (0.0, 0.9),
