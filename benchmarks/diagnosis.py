@@ -31,7 +31,7 @@ RESULTS = Path(__file__).parent / "results" / "diagnosis"
 WORK_SEEDS = range(100, 1000)
 """Seeds of cells that were used to develop the method."""
 FIGURE_SEEDS = range(13_000, 14_000)
-"""Seeds of cells for the figure. They are run once, with the method frozen before. Cells of 5000 to 8999 and of 12000 to
+"""Seeds of cells for the figure. They are run once, with the method frozen before. Cells of 5000 to 8999 and 12000 to
 12999 were looked at while working, after they had been run for earlier figures; their results, with the methods of that
 time, are in `results/diagnosis/former`."""
 ENGINES = ("drake", "physx")
