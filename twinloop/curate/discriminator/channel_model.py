@@ -23,7 +23,7 @@ from twinloop.curate.discriminator.channel_inputs import (
 )  # fmt: skip
 from twinloop.curate.discriminator.hand_contact import HandModel, blocked
 from twinloop.curate.discriminator.scene_motion import FAINT_N, finger_columns, touching
-from twinloop.curate.discriminator.trajectories import Trajectories, TrajectorySchema, is_hand
+from twinloop.curate.discriminator.trajectories import EFFORT, Trajectories, TrajectorySchema, is_hand
 
 RIDGE = 1e-5
 FREE_FRAMES = 3
@@ -135,6 +135,8 @@ def fit_channels(trajectories: Trajectories, hand: HandModel | None) -> tuple[Ch
     if not finger_columns(schema) or free.sum() < MIN_FREE_FRAMES:
         return tuple(models)
     for feature in modelled_features(schema):
+        if feature == EFFORT:
+            continue  # what touches the hand without a sensor changes its effort first
         fingers = [part for part in parts_of(schema, feature) if is_hand(schema.elements[feature][part[0]])]
         models += [model for part in fingers for model in fit_channel(trajectories, feature, part, free=free)]
     return tuple(models)

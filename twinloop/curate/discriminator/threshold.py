@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MARGIN, SMALL_SAMPLE = 0.7, 3.0
+MARGIN, SMALL_SAMPLE = 0.85, 3.0
 """Added to the threshold of a false-rejection rate. Good episodes of objects and scenes that the training data lacks
-score higher, by up to `MARGIN`, a factor of 2 on the worst aspect. Limits from n episodes are uncertain by about
+score higher, by up to `MARGIN`, a factor of 2.3 on the worst aspect. Limits from n episodes are uncertain by about
 `SMALL_SAMPLE` / √n."""
 TAIL_SHARE = 0.1
 
