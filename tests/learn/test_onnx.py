@@ -57,6 +57,13 @@ def checkpoint(reached: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(prepare(config), tmp_path_factory.mktemp("checkpoint")).checkpoint.path
 
 
+@pytest.fixture(scope="module")
+def content(checkpoint: Path) -> bytes:
+    """The exported graph of the checkpoint. Exporting takes a second."""
+    loaded = load(checkpoint)
+    return exporting._graph(loaded.policy, loaded.card.space, "c0ffee", False).SerializeToString()
+
+
 def observation(space: Space, count: int) -> dict[str, np.ndarray]:
     """As sensors give it: doubles, and pictures at the camera's size."""
     rng = np.random.default_rng(count)
@@ -94,9 +101,11 @@ def test_the_file_does_not_depend_on_the_machine(exported: Exported):
     assert [file.name for file in exported[2].path.parent.iterdir()] == ["policy.onnx"]
 
 
-def test_a_file_with_other_results_is_not_written(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_with_other_results_is_not_written(
+    checkpoint: Path, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     loaded = load(checkpoint)
-    graph = exporting._graph(loaded.policy, loaded.card.space, "c0ffee", False)
+    graph = onnx.load_from_string(content)
     monkeypatch.setattr(exporting, "_graph", lambda *_: graph)
     export_onnx(loaded.policy, loaded.card.space, tmp_path / "same.onnx", card_digest="c0ffee", seed=1)
     for wrong in (0.01, float("nan")):
@@ -123,15 +132,14 @@ def test_the_command_writes_the_file_and_prints_the_difference(
     assert "is a folder" in capsys.readouterr().err
 
 
-def test_files_from_outside_are_refused_by_name(checkpoint: Path, tmp_path: Path):
+def test_files_from_outside_are_refused_by_name(content: bytes, tmp_path: Path):
     file = tmp_path / "bad.onnx"
     with pytest.raises(CheckpointError, match=r"bad\.onnx: is not a file"):
         OnnxRuntime(file)
     file.write_bytes(b"\x80\x04pickle")
     with pytest.raises(CheckpointError, match=r"bad\.onnx: ONNX Runtime cannot load it"):
         OnnxRuntime(file)
-    loaded = load(checkpoint)
-    model = exporting._graph(loaded.policy, loaded.card.space, "c0ffee", False)
+    model = onnx.load_from_string(content)
     facts = json.loads(model.metadata_props[0].value)
     # Its numbers in another file, which might be any of this machine.
     onnx.save(model, file, save_as_external_data=True, location="numbers", size_threshold=0)
