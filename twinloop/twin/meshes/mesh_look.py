@@ -10,7 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from twinloop.durable import read_bounded
 from twinloop.errors import ModelError
@@ -145,6 +144,8 @@ def _read_library(path: Path, root: Path) -> dict[str, MeshMaterial]:
 
 
 def _read_image(path: Path, root: Path) -> np.ndarray:
+    from PIL import Image  # few cells have textures
+
     file = inside(path, root)
     if file.suffix.lower() not in IMAGES:
         raise ModelError(f"{path}: a texture is a file of {', '.join(IMAGES)}; convert it, or remove its map_Kd line")
