@@ -20,11 +20,12 @@ from twinloop.learn.pictures import open_pictures
 from twinloop.learn.policies import POLICIES
 from twinloop.learn.policies._backbone import Backbone
 from twinloop.learn.policies._keypoints import _pixel_loss
-from twinloop.learn.policies._vision import KeypointTokens
+from twinloop.learn.policies._vision import FEATURES, KeypointTokens
 from twinloop.learn.policy import Policy, tensors_of
 from twinloop.learn.scales import scales_of
 from twinloop.learn.tensors import write_tensors
 from twinloop.learn.training_job import TrainingJob, TrainingJobConfig
+from twinloop.observe.instruction import INSTRUCTION, instruction_feature, instruction_vectors
 from twinloop.observe.recording import Feature
 
 HORIZON = 2
@@ -131,3 +132,23 @@ def test_features_of_a_frozen_encoder_stand_for_the_images(spots: Demonstrations
     torch.testing.assert_close(policy.loss(tensors_of(batch), generator=generator), seen)
     trained = TrainingJob(TrainingJobConfig(()), (spots,), (1.0,), mixture, None)
     assert not use_frozen_features(trained, policy)
+
+
+def test_tokens_of_landmarks_contain_the_instruction(spots: Demonstrations):
+    spoken = instruction_vectors(["point at the spot", "look away"])
+    part = replace(
+        spots,
+        space=replace(spots.space, inputs=(*spots.space.inputs, instruction_feature())),
+        vectors={**spots.vectors, INSTRUCTION: spoken[np.arange(spots.frames) % 2]},
+    )
+    sight = sight_of(policy_for(part, landmarks="spot").eval())
+    width = len(sight.views) * sight.encoder.width + 6
+    inputs = {
+        FEATURES: torch.zeros(2, width), INSTRUCTION: torch.from_numpy(spoken),
+        "observation.state": torch.zeros(2, 2),
+    }  # fmt: skip
+    with torch.inference_mode():
+        first, second = sight(inputs, torch.zeros(2))[0]
+    views = len(sight.views)
+    assert torch.equal(first[:views], second[:views])
+    assert not torch.allclose(first[views:], second[views:])

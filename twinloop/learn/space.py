@@ -99,9 +99,11 @@ class Space:
             if feature is None:
                 rows.append((ours.name, _size(ours), "missing"))
                 continue
+            rows.append((f"{ours.name}: size", _size(ours), _size(feature)))
+            if ours.name == INSTRUCTION:
+                continue  # its elements are hashes and say nothing to a reader
             rows += [
                 (f"{ours.name}: kind", ours.dtype, feature.dtype),
-                (f"{ours.name}: size", _size(ours), _size(feature)),
                 (f"{ours.name}: elements", ", ".join(ours.names), ", ".join(feature.names)),
                 (f"{ours.name}: unit", ours.unit, feature.unit),
             ]

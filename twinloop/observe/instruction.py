@@ -1,7 +1,9 @@
-"""The instruction as a vector for policies that read no text: its words, hashed into a fixed number of elements.
+"""The instruction as a vector for policies that read no text: its words and its runs of two and three words, hashed
+into a fixed number of elements.
 
-Two instructions with the same words have the same vector, and paraphrases that share words have similar ones. A word
-that training has not seen has a small effect only, because each word is one element of many.
+Without runs, "put the red cube into the blue bin" and "put the blue cube into the red bin" have the same vector.
+Paraphrases that share words have similar vectors. A word that training has not seen has a small effect only, because
+each word is one element of many.
 """
 
 import re
@@ -13,7 +15,9 @@ import numpy as np
 from twinloop.observe.recording import Feature
 
 INSTRUCTION = "observation.instruction"
-SIZE = 64
+SIZE = 256
+RUNS = (1, 2, 3)
+"""Numbers of words that are hashed together."""
 WORDS = re.compile(r"[a-z0-9]+")
 
 
@@ -22,10 +26,12 @@ def instruction_feature() -> Feature:
 
 
 def instruction_vectors(texts: Sequence[str]) -> np.ndarray:
-    """(n, SIZE) float32. The sign of a word's element is hashed too, so that collisions cancel on average."""
+    """(n, SIZE) float32. The sign of an element is hashed too, so that collisions cancel on average."""
     out = np.zeros((len(texts), SIZE), np.float32)
     for row, text in enumerate(texts):
-        for word in WORDS.findall(text.lower()):
-            code = crc32(word.encode())
+        words = WORDS.findall(text.lower())
+        runs = (words[start : start + size] for size in RUNS for start in range(len(words) + 1 - size))
+        for run in runs:
+            code = crc32(" ".join(run).encode())
             out[row, code % SIZE] += 1.0 if code & (1 << 31) else -1.0
     return out

@@ -14,6 +14,7 @@ from twinloop.learn.policies._localiser import Located, with_errors
 from twinloop.learn.policy import LabelTensors, VectorInputs
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
+from twinloop.observe.instruction import INSTRUCTION
 
 BACKBONES = ("keypoints", "grid")
 
@@ -22,7 +23,11 @@ FEATURES = "sight.features"
 
 
 class KeypointTokens(nn.Module):
-    """Returns (n, tokens, width): one token per camera, and one per landmark with its predicted pose."""
+    """Returns (n, tokens, width): one token per camera, and one per landmark with its predicted pose.
+
+    A policy that reads the instruction has it in the tokens of the landmarks too: which of them matters depends on it,
+    and attention alone learns such products slowly.
+    """
 
     def __init__(
         self, space: Space, scales: Scales, *, width: int, image_size: int, landmarks: tuple[str, ...],
@@ -37,7 +42,10 @@ class KeypointTokens(nn.Module):
         )  # fmt: skip
         self.views = nn.ModuleList(_token(self.encoder.width, width) for _ in views_of(space))
         locate = self.encoder.locate
-        self.landmarks = nn.ModuleList(_token(locate.width, width) for _ in landmarks if locate is not None)
+        spoken = tuple(feature for feature in space.vectors if feature.name == INSTRUCTION)
+        self.spoken = VectorInputs(replace(space, inputs=spoken), scales) if spoken else None
+        wide = 0 if self.spoken is None else self.spoken.width
+        self.landmarks = nn.ModuleList(_token(locate.width + wide, width) for _ in landmarks if locate is not None)
         self.tokens = len(self.views) + len(landmarks)
 
     def forward(
@@ -49,16 +57,18 @@ class KeypointTokens(nn.Module):
         Inputs may have the features of a frozen encoder (`features`) in place of images.
         """
         if FEATURES in inputs:
-            return self._tokens(inputs[FEATURES], inputs, generator), None
+            return self._tokens(inputs[FEATURES], inputs, real, generator), None
         sighting = self.encoder(inputs, self.vectors(inputs, real), labels, generator)
         loss = None if sighting.loss is None else self._auxiliary * sighting.loss
-        return self._tokens(_joined(sighting), inputs, generator), loss
+        return self._tokens(_joined(sighting), inputs, real, generator), loss
 
     def features(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
         """(n, width) the output of the encoder: the vectors of all cameras, then the poses of the landmarks."""
         return _joined(self.encoder(inputs, self.vectors(inputs, real)))
 
-    def _tokens(self, features: Tensor, inputs: Mapping[str, Tensor], generator: torch.Generator | None) -> Tensor:
+    def _tokens(
+        self, features: Tensor, inputs: Mapping[str, Tensor], real: Tensor, generator: torch.Generator | None
+    ) -> Tensor:
         width, views = self.encoder.width, len(self.views)
         tokens = [token(features[:, view * width : (view + 1) * width]) for view, token in enumerate(self.views)]
         if self.encoder.locate is not None:
@@ -67,6 +77,9 @@ class KeypointTokens(nn.Module):
                 # Errors are smaller on the images of the training than on others.
                 located = with_errors(located, generator)
             described = self.encoder.locate.describe(located, inputs)
+            if self.spoken is not None:
+                spoken = self.spoken(inputs, real)[:, None].expand(-1, described.shape[1], -1)
+                described = torch.cat([described, spoken], dim=2)
             tokens += [token(described[:, number]) for number, token in enumerate(self.landmarks)]
         return torch.stack(tokens, dim=1)
 
