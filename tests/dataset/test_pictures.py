@@ -19,7 +19,7 @@ from twinloop.dataset import Dataset, describe, query, video, write_shard
 from twinloop.dataset.pictures import picture_stats
 from twinloop.dataset.stats import STATS
 from twinloop.errors import DatasetError, StorageError
-from twinloop.observe.recording import Feature, Recording
+from twinloop.observe.recording import Feature, HeldFrames, Recording
 
 FRONT, _, DEPTH = CAMERAS
 VIDEOS = {f"{feature.name}.mp4" for feature in CAMERAS}
@@ -94,6 +94,24 @@ def test_pictures_of_episodes_that_are_not_stored_are_not_made(tmp_path):
     other = write_shard(tmp_path / "b", 0, 4, taken, columns(lengths), fps=50)
     assert one.files == other.files
     assert rendered == [1, 3, 1, 3]
+
+
+def test_held_frames_are_written_as_the_frames_that_rows_show(tmp_path):
+    recording = recording_of(range(2), features=PICTURED)
+    make = recording.pictures
+    assert make is not None
+
+    def held(episodes):
+        for frames in make(episodes):
+            shown = {name: np.minimum(np.arange(len(values)) // 3, 2) for name, values in frames.items()}
+            yield {name: HeldFrames(np.asarray(values)[:3], shown[name]) for name, values in frames.items()}
+
+    def repeated(episodes):
+        return ({name: np.asarray(values) for name, values in frames.items()} for frames in held(episodes))
+
+    one = write(tmp_path / "held", dataclasses.replace(recording, pictures=held))
+    other = write(tmp_path / "repeated", dataclasses.replace(recording, pictures=repeated))
+    assert one.files == other.files
 
 
 def test_a_shard_without_rows_has_no_videos(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.observe.conftest import Varied
-from twinloop.observe import depth, flow, image, kernels, lens, sampling, shutter
+from twinloop.observe import compression, depth, flow, image, kernels, lens, sampling, shutter
 from twinloop.observe.image import sensed
 from twinloop.observe.renderer import Renderer
 
@@ -14,7 +14,7 @@ EVERYTHING = {
     "lens_flare": 0.1, "vignette": 0.3, "exposure_ev": 0.3, "shutter_ms": 15.0, "rolling_shutter_ms": 20.0,
     "shot_noise": 0.01, "read_noise": 1.5, "white_balance_shift": 0.05, "lens_distortion": -0.05,
     "depth_quantisation_mm": 2.0, "depth_edge_noise_px": 0.8, "depth_hole_share": 0.05, "reflectance": 0.1,
-    "defocus_px": 0.8, "colour_saturation": 0.8,
+    "defocus_px": 0.8, "colour_saturation": 0.8, "compression_quality": 70.0,
 }  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def test_images_have_the_same_bits_with_and_without_numba(
     results = []
     for available in (True, False):
         if not available:
-            for module in (depth, flow, image, lens, sampling, shutter):
+            for module in (compression, depth, flow, image, lens, sampling, shutter):
                 monkeypatch.setattr(module, "compiled", lambda: None)
         else:
             assert kernels.compiled() is not None

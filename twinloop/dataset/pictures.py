@@ -14,7 +14,7 @@ import numpy as np
 
 from twinloop.durable import FileDigest
 from twinloop.errors import DatasetError
-from twinloop.observe.recording import Feature, Recording
+from twinloop.observe.recording import Feature, Frames, HeldFrames, Recording
 
 from .stats import STATS, episode_stats
 from .video import VideoWriter
@@ -65,7 +65,7 @@ def write_pictures(folder: Path, recording: Recording, *, fps: float) -> Picture
                 raise DatasetError(f"{folder}: the recording has images of more than {len(episodes)} episodes")
             _check(recording, int(episodes[index]), pictures)
             for name, parts in columns.items():
-                parts.append(pictures[name])
+                parts.append(np.asarray(pictures[name]))
             if pending is not None:
                 pending.result()
             pending = thread.submit(_encode, index, features, pictures, writers, stats)
@@ -81,7 +81,7 @@ def write_pictures(folder: Path, recording: Recording, *, fps: float) -> Picture
 def _encode(
     index: int,
     features: Sequence[Feature],
-    pictures: Mapping[str, np.ndarray],
+    pictures: Mapping[str, Frames],
     writers: Sequence[VideoWriter],
     stats: Mapping[str, np.ndarray],
 ) -> None:
@@ -90,7 +90,7 @@ def _encode(
         stats[feature.name][index] = picture_stats(pictures[feature.name], feature)
 
 
-def picture_stats(pictures: np.ndarray, feature: Feature) -> np.ndarray:
+def picture_stats(pictures: Frames, feature: Feature) -> np.ndarray:
     """Return (len(STATS), channels) over the pixels of a few frames, evenly spaced over the episode."""
     rows = np.unique(np.linspace(0, len(pictures) - 1, SAMPLED_FRAMES).round().astype(np.int64))
     stride = max(1, max(feature.shape[:2]) // SAMPLED_SIDE)
@@ -107,7 +107,7 @@ def expected_frames(feature: Feature, length: int) -> tuple[tuple[int, ...], np.
     return (length, *(feature.shape[:2] if flat else feature.shape)), np.dtype(dtypes.get(feature.dtype, feature.dtype))
 
 
-def _check(recording: Recording, episode: int, pictures: Mapping[str, np.ndarray]) -> None:
+def _check(recording: Recording, episode: int, pictures: Mapping[str, Frames]) -> None:
     attempt, length = recording.attempts[episode], int(recording.lengths[episode])
     for feature in recording.filmed:
         if feature.name not in pictures:
@@ -119,7 +119,7 @@ def _check(recording: Recording, episode: int, pictures: Mapping[str, np.ndarray
         if given.shape != shape or given.dtype != dtype:
             problem = f"{given.dtype} of shape {given.shape} was given; {dtype} of shape {shape} was expected"
             raise DatasetError(f"attempt {attempt}: {feature.name}: {problem}")
-        if is_depth and not np.isfinite(given).all():
+        if is_depth and not np.isfinite(given.images if isinstance(given, HeldFrames) else given).all():
             raise DatasetError(
                 f"attempt {attempt}: {feature.name} is not finite; use the maximum depth where nothing is in range"
             )

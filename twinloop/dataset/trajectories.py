@@ -102,7 +102,7 @@ def _rendered_thumbnails(recording: Recording, cameras: tuple[str, ...], rows: n
     parts: dict[str, list[np.ndarray]] = {camera: [] for camera in cameras}
     for images in recording.pictures(rows):
         for camera in cameras:
-            parts[camera].append(thumbnails(images[camera]))
+            parts[camera].append(thumbnails(np.asarray(images[camera])))
     return {camera: np.concatenate(small) for camera, small in parts.items()}
 
 

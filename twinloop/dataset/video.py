@@ -18,7 +18,7 @@ import numpy as np
 
 from twinloop.durable import FileDigest, PatchedFile
 from twinloop.errors import CorruptError, DatasetError, UsageError
-from twinloop.observe.recording import Feature
+from twinloop.observe.recording import Feature, Frames, HeldFrames
 
 from . import depth
 
@@ -143,7 +143,8 @@ class VideoWriter:
         self._packet = b""  # of the last image
         self._encoder_behind = False  # the encoder does not know of the last frames
         self._file = PatchedFile(path)
-        self._container = av.open(self._file, "w", format="mp4")
+        # Packets are small: they are written together and not one by one.
+        self._container = av.open(self._file, "w", format="mp4", options={"flush_packets": "0"})
         stream = self._container.add_stream(codec.encoder, rate=rate_of(fps), options=dict(codec.options))
         self._stream = cast("VideoStream", stream)
         self._stream.height, self._stream.width = feature.shape[:2]
@@ -176,15 +177,17 @@ class VideoWriter:
         height, width = self._feature.shape[:2]
         return skipped_frames(codec.encoder, codec.pixels, codec.options, width, height) or ()
 
-    def write(self, pictures: np.ndarray) -> None:
+    def write(self, pictures: Frames) -> None:
         """Encode images: (n, height, width, 3) uint8 RGB, (n, height, width) metres or (n, height, width) uint8 ids."""
-        last: np.ndarray | None = None
+        held = isinstance(pictures, HeldFrames)
+        images, shown = (pictures.images, pictures.shown) if held else (pictures, np.arange(len(pictures)))
+        last = -1
         with self._explained():
-            for picture in pictures:  # the encoder takes one at a time
-                fresh = last is None or not np.array_equal(picture, last)
-                last = picture
+            for index in shown.tolist():  # the encoder takes one at a time
+                fresh = last < 0 or (index != last and not _equal(images[index], images[last]))
+                last = index
                 if fresh or not self._repeat():
-                    self._encode(picture, fresh)
+                    self._encode(images[index], fresh)
                 self._written += 1
 
     def _repeat(self) -> bool:
@@ -225,7 +228,8 @@ class VideoWriter:
             self._container.mux(self._stream.encode(None))
             self._container.close()
         digest = self._file.seal()
-        frames = count_frames(self._path)
+        with _reading(self._path) as container:
+            frames = container.streams.video[0].frames  # as its index says
         if frames != rows or self._written != rows:
             counts = f"{self._written} were given and {frames} are in the file"
             raise DatasetError(f"{self._path}: {rows} frames expected, but {counts}")
@@ -239,6 +243,12 @@ class VideoWriter:
             if self._file.error is not None:
                 raise self._file.error from None
             raise DatasetError(f"{self._path}: {self._feature.name} cannot be encoded ({error})") from error
+
+
+def _equal(image: np.ndarray, other: np.ndarray) -> bool:
+    """The middle row is compared first, because it differs in most images."""
+    middle = len(image) // 2
+    return np.array_equal(image[middle], other[middle]) and np.array_equal(image, other)
 
 
 def leave_real_time() -> None:

@@ -10,6 +10,8 @@ F = np.float32
 ZERO, HALF, ONE = F(0), F(0.5), F(1)
 TINY = F(1e-12)
 BEFORE = F(1e-6)
+PART = 3 * 512
+"""Numbers that are processed together; they fit into the fastest cache."""
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 
@@ -30,17 +32,23 @@ def bilinear(image, first, width, across, down, out):
 
 @kernel
 def fastest_in_blocks(velocity, block_px, square, index):
-    """Largest squared velocity in each block, and the number of its last pixel with that velocity."""
+    """Largest squared velocity in each block, and the number of its last pixel with that velocity.
+
+    Returns the largest component of all velocities.
+    """
     height, width = velocity.shape[:2]
     square[:] = ZERO
+    fastest = ZERO
     for row in range(height):
         for column in range(width):
             u, v = velocity[row, column, 0], velocity[row, column, 1]
+            fastest = max(fastest, abs(u), abs(v))
             size = u * u + v * v
             block_row, block_column = row // block_px, column // block_px
             if size >= square[block_row, block_column]:
                 square[block_row, block_column] = size
                 index[block_row, block_column] = row * width + column
+    return fastest
 
 
 @kernel
@@ -59,40 +67,37 @@ def expose(light, blocks, moving, block_px, row_s, moments_s, out):
     height, width = light.shape[:2]
     samples = F(len(moments_s))
     last_x, last_y = F(2 * width - 2), F(2 * height - 2)
+    sums = np.empty(3 * block_px, np.float32)
     for row in range(height):
-        for column in range(width):
-            block_row, block_column = row // block_px, column // block_px
+        for start in range(0, width, block_px):
+            stop = min(start + block_px, width)
+            block_row, block_column = row // block_px, start // block_px
             if not moving[block_row, block_column]:
-                for channel in range(3):
-                    out[row, column, channel] = light[row, column, channel]
+                out[row, start:stop] = light[row, start:stop]
                 continue
             across = F(2) * blocks[block_row, block_column, 0]
             down = F(2) * blocks[block_row, block_column, 1]
-            red, green, blue = ZERO, ZERO, ZERO
+            sums[:] = ZERO
             for moment in range(len(moments_s)):
                 since = row_s[row] + moments_s[moment]
-                x = int(min(max(np.rint(F(2 * column) - across * since), ZERO), last_x))
                 y = int(min(max(np.rint(F(2 * row) - down * since), ZERO), last_y))
-                left, top = x >> 1, y >> 1
-                right, below = left + (x & 1), top + (y & 1)
-                for channel in range(3):
-                    value = light[top, left, channel]
-                    if x & 1:
-                        value = (value + light[top, right, channel]) * HALF
-                    if y & 1:
-                        lower = light[below, left, channel]
+                top, below = y >> 1, (y >> 1) + (y & 1)
+                for column in range(start, stop):
+                    x = int(min(max(np.rint(F(2 * column) - across * since), ZERO), last_x))
+                    left, right = x >> 1, (x >> 1) + (x & 1)
+                    for channel in range(3):
+                        value = light[top, left, channel]
                         if x & 1:
-                            lower = (lower + light[below, right, channel]) * HALF
-                        value = (value + lower) * HALF
-                    if channel == 0:
-                        red = red + value
-                    elif channel == 1:
-                        green = green + value
-                    else:
-                        blue = blue + value
-            out[row, column, 0] = red / samples
-            out[row, column, 1] = green / samples
-            out[row, column, 2] = blue / samples
+                            value = (value + light[top, right, channel]) * HALF
+                        if y & 1:
+                            lower = light[below, left, channel]
+                            if x & 1:
+                                lower = (lower + light[below, right, channel]) * HALF
+                            value = (value + lower) * HALF
+                        sums[3 * (column - start) + channel] += value
+            for column in range(start, stop):
+                for channel in range(3):
+                    out[row, column, channel] = sums[3 * (column - start) + channel] / samples
 
 
 @kernel
@@ -123,16 +128,28 @@ def defocus(light, shares, padded, vertical, out):
 
 
 @kernel
-def _level(light, photon_bits, reading_bits, normal, noisy, shot, read, roots, levels):
-    """Level of one pixel in one channel: sensor saturation, noise and gamma."""
-    value = min(max(light, ZERO), ONE)
-    if not noisy:
-        return levels[int(np.rint(np.sqrt(value) * roots))]
-    photons = normal[photon_bits] * shot
-    photons = photons * np.sqrt(value)
-    photons = photons + value
-    value = min(max(photons, ZERO), ONE)
-    return levels[int(np.rint(np.sqrt(value) * roots))] + normal[reading_bits] * read
+def _levels(light, photons, readings, normal, noisy, shot, read, roots, levels, out):
+    """Levels of (n,) light: sensor saturation, noise and gamma.
+
+    Loops that look up a table are apart from those that compute, which then process several numbers at once.
+    """
+    count = len(light)
+    if noisy:
+        for i in range(count):
+            out[i] = normal[photons[i]]
+        for i in range(count):
+            value = min(max(light[i], ZERO), ONE)
+            spread = out[i] * shot
+            spread = spread * np.sqrt(value)
+            value = min(max(spread + value, ZERO), ONE)
+            out[i] = np.rint(np.sqrt(value) * roots)
+        for i in range(count):
+            out[i] = levels[int(out[i])] + normal[readings[i]] * read
+    else:
+        for i in range(count):
+            out[i] = np.rint(np.sqrt(min(max(light[i], ZERO), ONE)) * roots)
+        for i in range(count):
+            out[i] = levels[int(out[i])]
 
 
 @kernel
@@ -144,21 +161,24 @@ def _byte(level):
 def read_out(
     light, normal, photons, readings, noisy, shot, read, roots, levels, balance, luma, saturation, out
 ):  # fmt: skip
-    """Stored values of (n, 3) light: levels, white balance, saturation of colours, rounding."""
-    for i in range(len(light)):
-        j = i if noisy else 0
-        red, green, blue = (
-            _level(light[i, 0], photons[j, 0], readings[j, 0], normal, noisy, shot, read, roots, levels) * balance[0],
-            _level(light[i, 1], photons[j, 1], readings[j, 1], normal, noisy, shot, read, roots, levels) * balance[1],
-            _level(light[i, 2], photons[j, 2], readings[j, 2], normal, noisy, shot, read, roots, levels) * balance[2],
-        )
-        if saturation != ONE:
-            grey = red * luma[0] + green * luma[1]
-            grey = grey + blue * luma[2]
-            red = grey + saturation * (red - grey)
-            green = grey + saturation * (green - grey)
-            blue = grey + saturation * (blue - grey)
-        out[i, 0], out[i, 1], out[i, 2] = _byte(red), _byte(green), _byte(blue)
+    """Stored values of (n,) light, three per pixel: levels, white balance, saturation of colours, rounding."""
+    part = np.empty(PART, np.float32)
+    for start in range(0, light.size, PART):
+        stop = min(start + PART, light.size)
+        numbers = slice(start, stop) if noisy else slice(0, 0)
+        _levels(
+            light[start:stop], photons[numbers], readings[numbers], normal, noisy, shot, read, roots, levels, part
+        )  # fmt: skip
+        for i in range(0, stop - start, 3):
+            red, green, blue = part[i] * balance[0], part[i + 1] * balance[1], part[i + 2] * balance[2]
+            if saturation != ONE:
+                grey = red * luma[0] + green * luma[1]
+                grey = grey + blue * luma[2]
+                red = grey + saturation * (red - grey)
+                green = grey + saturation * (green - grey)
+                blue = grey + saturation * (blue - grey)
+            place = start + i
+            out[place], out[place + 1], out[place + 2] = _byte(red), _byte(green), _byte(blue)
 
 
 @kernel
@@ -182,33 +202,84 @@ def jitter(depth_m, spread_px, farthest_m, normal, bits, step, quantises, out):
 
 
 @kernel
-def hole_scores(depth_m, u, v, z, along, blots, normal, bits, patch_px, out):
-    """How likely each pixel has no depth: its slant, and noise in patches."""
+def hole_scores(depth_m, u, v, z, along, blots, normal, bits, patch_px, geom_ids, shine, out):
+    """How likely each pixel has no depth: its slant, noise in patches, and the shine of its geom."""
     height, width = depth_m.shape
+    across, down = np.empty(width, np.float32), np.empty(width, np.float32)
+    # One loop per step: loops without branches and tables process several pixels at once.
     for row in range(height):
+        here = depth_m[row]
+        for column in range(1, width - 1):
+            across[column] = (here[column + 1] - here[column - 1]) * HALF
+        across[0], across[width - 1] = here[1] - here[0], here[width - 1] - here[width - 2]
+        before, after = depth_m[max(row - 1, 0)], depth_m[min(row + 1, height - 1)]
+        share = ONE if row in (0, height - 1) else HALF
         for column in range(width):
-            here = depth_m[row, column]
-            if column == 0:
-                across = depth_m[row, 1] - here
-            elif column == width - 1:
-                across = here - depth_m[row, column - 1]
-            else:
-                across = (depth_m[row, column + 1] - depth_m[row, column - 1]) * HALF
-            if row == 0:
-                down = depth_m[1, column] - here
-            elif row == height - 1:
-                down = here - depth_m[row - 1, column]
-            else:
-                down = (depth_m[row + 1, column] - depth_m[row - 1, column]) * HALF
+            down[column] = (after[column] - before[column]) * share
+        scores = out[row]
+        for column in range(width):
             square = ZERO
             for axis in range(3):
-                part = u[axis, row, column] * across
-                part = part + v[axis, row, column] * down
-                part = part + z[axis, row, column] * here
+                part = u[axis, row, column] * across[column]
+                part = part + v[axis, row, column] * down[column]
+                part = part + z[axis, row, column] * here[column]
                 square = square + part * part
-            slant = ONE - along[row, column] * here / max(np.sqrt(square), TINY)
+            scores[column] = ONE - along[row, column] * here[column] / max(np.sqrt(square), TINY)
+        for column in range(width):
             noise = normal[bits[row, column]] * F(0.3) + blots[row // patch_px, column // patch_px]
-            out[row, column] = slant + noise * F(0.35)
+            scores[column] = scores[column] + noise * F(0.35) + shine[geom_ids[row, column]]
+
+
+@kernel
+def punch(depth_m, scores, kept, counts):
+    """Remove the depth of (n,) pixels whose score is at least that of rank `kept`, from 0.
+
+    The score of that rank is found by its bits: 11, then 11, then 10 of them. counts: scratch memory, (2048,).
+    """
+    sign = np.uint32(0x80000000)
+    bits = scores.view(np.uint32)
+    prefix, rank = np.uint32(0), kept
+    for shift, width in ((21, 11), (10, 11), (0, 10)):
+        counts[:] = 0
+        size = np.uint32(1 << width)
+        for i in range(bits.size):
+            # Bits that sort as the numbers do.
+            key = ~bits[i] if bits[i] & sign else bits[i] | sign
+            key = key >> np.uint32(shift)
+            if key >> np.uint32(width) == prefix:
+                counts[key & (size - np.uint32(1))] += 1
+        place = 0
+        while counts[place] <= rank:
+            rank -= counts[place]
+            place += 1
+        prefix = (prefix << np.uint32(width)) | np.uint32(place)
+    for i in range(bits.size):
+        key = ~bits[i] if bits[i] & sign else bits[i] | sign
+        if key >= prefix:
+            depth_m[i] = ZERO
+
+
+@kernel
+def split_channels(image, planes):
+    """(h, w, 3) bytes to (3, tall, wide) planes; the edge is repeated."""
+    height, width = image.shape[:2]
+    for row in range(planes.shape[1]):
+        source = min(row, height - 1)
+        for column in range(width):
+            for channel in range(3):
+                planes[channel, row, column] = F(image[source, column, channel])
+        for column in range(width, planes.shape[2]):
+            for channel in range(3):
+                planes[channel, row, column] = planes[channel, row, width - 1]
+
+
+@kernel
+def join_channels(planes, out):
+    """Rounded (3, tall, wide) planes to (h, w, 3) bytes."""
+    for row in range(out.shape[0]):
+        for column in range(out.shape[1]):
+            for channel in range(3):
+                out[row, column, channel] = _byte(planes[channel, row, column])
 
 
 @kernel

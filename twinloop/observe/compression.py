@@ -5,6 +5,7 @@ The entropy coder is left out, because it is lossless.
 
 import numpy as np
 
+from twinloop.observe.kernels import compiled
 from twinloop.observe.sampling import copy_channels
 
 # ITU-T T.81, annex K: the tables for quality 50.
@@ -33,17 +34,25 @@ def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
     # Half-size chroma still needs complete blocks.
     planes = np.empty((3, height + -height % 16, width + -width % 16), np.float32)
     kept, out = np.empty_like(planes), np.empty_like(rgb)
+    kernels = compiled()
     for frame, picture in enumerate(rgb):
-        copy_channels(picture, planes[:, :height, :width].transpose(1, 2, 0))
-        planes[:, height:, :width] = planes[:, height - 1 : height, :width]
-        planes[:, :, width:] = planes[:, :, width - 1 : width]
+        if kernels is not None:
+            kernels.split_channels(picture, planes)
+        else:
+            copy_channels(picture, planes[:, :height, :width].transpose(1, 2, 0))
+            planes[:, height:, :width] = planes[:, height - 1 : height, :width]
+            planes[:, :, width:] = planes[:, :, width - 1 : width]
         kept[0] = _back(_mixed(TO_YCC[:1], planes)[0] - 128, luma_step)
         kept[0] += 128
         for half, whole in zip(_mixed(TO_YCC[1:], _halved(planes)), kept[1:], strict=True):
             half = _back(half, chroma_step)
             for row in (0, 1):
                 whole[row::2, ::2] = whole[row::2, 1::2] = half
-        colours = _mixed(TO_RGB, kept)[:, :height, :width]
+        colours = _mixed(TO_RGB, kept)
+        if kernels is not None:
+            kernels.join_channels(colours, out[frame])
+            continue
+        colours = colours[:, :height, :width]
         np.rint(colours, out=colours)
         np.clip(colours, 0, 255, out=colours)
         copy_channels(colours.transpose(1, 2, 0), out[frame])

@@ -33,23 +33,26 @@ def sensed_depth(clip: Clip, settings: ImageSettings, *, rng: np.random.Generato
     jitter, blots = NormalStream(rng), NormalStream(rng)
     slant = Slant(clip) if share > 0 else None
     shine = np.float32(2 * settings.table_mirror)
-    mirrors = clip.class_ids == CLASSES.index("table") if share > 0 and shine > 0 else None
+    mirrored = share > 0 and shine > 0
     out = np.empty_like(clip.depth_m)
     kernels = compiled()
     if kernels is not None:
-        score = np.empty((height, width), np.float32)
+        score, counts = np.empty((height, width), np.float32), np.empty(1 << 11, np.int64)
+        shines = shine * (clip.things.classes == CLASSES.index("table")) if mirrored else np.zeros(1, np.float32)
+        no_ids = np.zeros((height, width), np.int16)
+        kept = score.size - round(share * score.size)
         for frame, truth in enumerate(clip.depth_m):
             shifts = jitter.numbers(2, height, width) if spread_px > 0 else _NO_NUMBERS
             kernels.jitter(
                 np.ascontiguousarray(truth), np.float32(spread_px), np.float32(FARTHEST_JITTER_M), normal_values(),
                 shifts, np.float32(step_mm / 1000), step_mm != 0, out[frame],
             )  # fmt: skip
-            if slant is not None:
-                slant.scored(kernels, np.ascontiguousarray(truth), blots, score)
-                if mirrors is not None:
-                    score += shine * mirrors[frame]
-                out[frame] = holed(out[frame], share, score)
+            if slant is not None and kept < score.size:
+                ids = clip.geoms[frame] if mirrored else no_ids
+                slant.scored(kernels, np.ascontiguousarray(truth), blots, ids, shines, score)
+                kernels.punch(out[frame].reshape(-1), score.reshape(-1), kept, counts)
         return out
+    mirrors = clip.class_ids == CLASSES.index("table") if mirrored else None
     for frame, truth in enumerate(clip.depth_m):
         depth = truth
         if spread_px > 0:
@@ -100,22 +103,32 @@ class Slant:
     """
 
     def __init__(self, clip: Clip):
-        looked_at = rays(clip.intrinsics, *clip.depth_m.shape[1:])
-        right, below = np.gradient(looked_at, axis=1), np.gradient(looked_at, axis=0)
-        crosses = np.cross(looked_at, below), np.cross(right, looked_at), np.cross(right, below)
-        # Components are separate arrays, because sums over a short last axis take ten times as long.
-        self._u, self._v, self._z = (np.moveaxis(cross, -1, 0).astype(np.float32).copy() for cross in crosses)
-        lengths = np.linalg.norm(looked_at, axis=-1)
-        self._along = (np.abs((crosses[2] * looked_at).sum(axis=-1)) / lengths).astype(np.float32)
+        # Components are separate arrays, because sums over a short last axis take ten times as long. The third
+        # component of r is 1, and that of its steps is 0.
+        x, y = (part.copy() for part in np.moveaxis(rays(clip.intrinsics, *clip.depth_m.shape[1:]), -1, 0)[:2])
+        (x_right, y_right), (x_below, y_below) = ([np.gradient(part, axis=axis) for part in (x, y)] for axis in (1, 0))
+        none = np.zeros_like(x)
+        turned = x_right * y_below - y_right * x_below
+        crosses = (
+            (-y_below, x_below, x * y_below - y * x_below),
+            (y_right, -x_right, x_right * y - y_right * x),
+            (none, none, turned),
+        )
+        self._u, self._v, self._z = (np.array(cross, np.float32) for cross in crosses)
+        self._along = (np.abs(turned) / np.sqrt(x * x + y * y + 1)).astype(np.float32)
 
-    def scored(self, kernels: ModuleType, depth_m: np.ndarray, noise: NormalStream, out: np.ndarray) -> None:
-        """Slant of one depth image with noise in patches, with Numba."""
+    def scored(
+        self, kernels: ModuleType, depth_m: np.ndarray, noise: NormalStream, geom_ids: np.ndarray, shines: np.ndarray,
+        out: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Slant of one depth image with noise in patches, and the shine of its geoms, with Numba."""
         height, width = depth_m.shape
         # The order of the two draws is that of `_patches`.
         blots = noise.normals(-(-height // PATCH_PX), -(-width // PATCH_PX))
         fine = noise.numbers(height, width)
         kernels.hole_scores(
-            depth_m, self._u, self._v, self._z, self._along, blots, normal_values(), fine, PATCH_PX, out
+            depth_m, self._u, self._v, self._z, self._along, blots, normal_values(), fine, PATCH_PX, geom_ids, shines,
+            out,
         )  # fmt: skip
 
     def of(self, depth_m: np.ndarray) -> np.ndarray:

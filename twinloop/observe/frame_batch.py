@@ -16,6 +16,8 @@ SHADOW_HALF_M = 0.68
 """Half the width of the area that shadow maps cover: the table."""
 SHADOW_DEPTH_M = 1.5
 BIAS = 0.002
+LARGE_M = 0.3
+"""Geoms with a larger radius, such as the table, are drawn after the others."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def batch_of(
         mirrored = _mirror_batch(views, frames, poses, place, np.where(shapes < 0, -1, coarse[shapes]))
     drawn = _instances(views.looks, poses, place)
     visible = (shapes >= 0) & _in_view(views, views.looks, views.fov_deg, clip, poses)
-    order, opaque = _order(shapes, drawn["rgba"][..., 3], visible, clip, poses)
+    order, opaque = _order(shapes, drawn["rgba"][..., 3], visible, clip, poses, _radius_m(views.looks))
     casters, caster_shapes = drawn[:0, 0], shapes[:0, 0]
     if shadows:
         # One frame of each state is enough.
@@ -171,13 +173,18 @@ def _instances(looks: tuple[Look, ...], poses: np.ndarray, place: np.ndarray) ->
     return drawn
 
 
+def _radius_m(looks: tuple[Look, ...]) -> np.ndarray:
+    """(f, g) of the spheres around the geoms; 0 for planes."""
+    return np.stack([look.geoms.radius_m for look in looks])
+
+
 def _in_view(
     views: Views, looks: tuple[Look, ...], fov_deg: np.ndarray, clip: np.ndarray, poses: np.ndarray
 ) -> np.ndarray:
     """(f, g) whether the sphere around a geom reaches into the image."""
     centres = np.concatenate([poses[:, :, :3, 3], np.ones((*poses.shape[:2], 1))], axis=2)
     x, y, _, ahead = np.moveaxis(centres @ clip.swapaxes(-1, -2), -1, 0)
-    radius = np.stack([look.geoms.radius_m for look in looks])
+    radius = _radius_m(looks)
     focal_y = 1 / np.tan(np.deg2rad(fov_deg) / 2)[:, None]
     focal_x = focal_y * views.height / views.width
     inside = ahead > -radius
@@ -188,14 +195,16 @@ def _in_view(
 
 
 def _order(
-    shapes: np.ndarray, cover: np.ndarray, visible: np.ndarray, clip: np.ndarray, poses: np.ndarray
-) -> tuple[np.ndarray, int]:
-    """Instances by shape, planes last, then transparent ones, farthest first; and the number of opaque ones."""
+    shapes: np.ndarray, cover: np.ndarray, visible: np.ndarray, clip: np.ndarray, poses: np.ndarray,
+    radius_m: np.ndarray,
+) -> tuple[np.ndarray, int]:  # fmt: skip
+    """Instances by shape, large ones and then planes last, then transparent ones, farthest first; and the number of
+    opaque ones."""
     blended = visible & (cover < 0.999)
     opaque = np.flatnonzero((visible & ~blended).ravel())
-    # Small things in front are drawn first: pixels of the room behind them are then not computed.
-    first = np.where(shapes == 0, np.iinfo(np.int32).max, shapes).ravel()
-    opaque = opaque[np.argsort(first[opaque], kind="stable")]
+    # Small things in front are drawn first: pixels of table and room behind them are then not computed.
+    background = np.where(shapes == 0, 2, radius_m > LARGE_M).ravel()
+    opaque = opaque[np.lexsort((shapes.ravel()[opaque], background[opaque]))]
     if not blended.any():
         return opaque, len(opaque)
     ahead = (poses[:, :, :3, 3] * clip[:, None, 3, :3]).sum(axis=-1) + clip[:, None, 3, 3]
@@ -228,7 +237,7 @@ def _mirror_batch(
     drawn = _instances(looks, poses[chosen], own_place)
     shapes = shapes[chosen]
     visible = (shapes >= 0) & ~np.array(hidden) & _in_view(views, looks, views.fov_deg[chosen], clip, poses[chosen])
-    order, opaque = _order(shapes, drawn["rgba"][..., 3], visible, clip, poses[chosen])
+    order, opaque = _order(shapes, drawn["rgba"][..., 3], visible, clip, poses[chosen], _radius_m(looks))
     return FrameBatch(
         mirrored, drawn.ravel()[order], shapes.ravel()[order], opaque, drawn[:0, 0], shapes[:0, 0], flipped=True
     )

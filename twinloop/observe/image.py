@@ -121,9 +121,9 @@ def _compiled_read_out(
     photons = noise.numbers(*light.shape) if noisy else _NO_NUMBERS
     reading = noise.numbers(*light.shape) if noisy else _NO_NUMBERS
     stages.read_out(
-        light.reshape(-1, 3), normal_values(), photons.reshape(-1, 3), reading.reshape(-1, 3), noisy,
+        light.reshape(-1), normal_values(), photons.reshape(-1), reading.reshape(-1), noisy,
         np.float32(settings.shot_noise), np.float32(settings.read_levels), np.float32(_ROOTS - 1), _LEVELS, balance,
-        TO_YCC[0], np.float32(settings.saturation), out.reshape(-1, 3),
+        TO_YCC[0], np.float32(settings.saturation), out.reshape(-1),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from twinloop.observe.camera import Intrinsics
 from twinloop.observe.clip import Clip
 from twinloop.observe.kernels import compiled
 from twinloop.observe.projection import pixel_centres, undistorted
-from twinloop.observe.sampling import Between, between, copy_channels, nearest_pixels, taken
+from twinloop.observe.sampling import Between, between, nearest_pixels, taken
 
 # Place on the line from the lamp through the centre, size, brightness, colour.
 GHOSTS = (
@@ -31,7 +31,7 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
     places, whole = _sources(bent, clip.camera.height, clip.camera.width)
     rgb = np.empty_like(clip.rgb)
     for frame, picture in enumerate(clip.rgb):
-        copy_channels(places.read(picture).reshape(*picture.shape[:2], -1), rgb[frame])
+        places.read(picture, rgb[frame])
     return replace(
         clip,
         intrinsics=bent,

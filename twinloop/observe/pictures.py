@@ -10,7 +10,7 @@ from twinloop.observe.image import sensed
 from twinloop.observe.image_settings import image_settings
 from twinloop.observe.label_ids import things_in
 from twinloop.observe.moments import shown_in
-from twinloop.observe.recording import PREFIX, Feature, Pictures
+from twinloop.observe.recording import PREFIX, Feature, Frames, HeldFrames, Pictures
 from twinloop.observe.renderer import Renderer
 from twinloop.observe.truth import label_features, label_name, labels_of
 from twinloop.randomize.draw import Draws
@@ -38,21 +38,22 @@ def picture_features(cameras: Mapping[str, CameraConfig], twin: Twin) -> tuple[F
 
 
 def pictures_of(episodes: Episodes, renderer: Renderer, *, seed: int) -> Pictures:
-    def film(rows: np.ndarray) -> Iterator[Mapping[str, np.ndarray]]:
+    def film(rows: np.ndarray) -> Iterator[Mapping[str, Frames]]:
         for row in map(int, rows):
             values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
             attempt, length = int(episodes.draws.attempts[row]), int(episodes.lengths[row])
-            images = {}
+            images: dict[str, Frames] = {}
             for name, clip in renderer.film(episodes, row).items():
                 seen = sensed(clip, values, seed=seed, attempt=attempt, name=name)
                 # A camera slower than the control rate repeats its last image and labels until the next one.
                 repeated = shown_in(seen.ticks, length)
                 if clip.camera.rgb:
-                    images[PREFIX + name] = seen.rgb[repeated]
+                    images[PREFIX + name] = HeldFrames(seen.rgb, repeated)
                 if clip.camera.depth:
-                    images[PREFIX + name + DEPTH] = seen.depth_m[repeated]
+                    images[PREFIX + name + DEPTH] = HeldFrames(seen.depth_m, repeated)
                 for label, truth in labels_of(clip, seen).items():
-                    images[label_name(name, label)] = truth[repeated]
+                    masks = truth.dtype == np.uint8
+                    images[label_name(name, label)] = HeldFrames(truth, repeated) if masks else truth[repeated]
             yield images
 
     return film

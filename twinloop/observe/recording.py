@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,42 @@ NEEDED = ("observation.state", "observation.velocity", "observation.effort", "ob
 PREFIX = "observation.images."
 """Prefix of the names of image features."""
 
-Pictures = Callable[[np.ndarray], Iterator[Mapping[str, np.ndarray]]]
+
+@dataclass(frozen=True)
+class HeldFrames:
+    """Frames of a camera that is slower than the rows: every image once, and which of them each row shows.
+
+    It can be indexed like the array of all frames.
+
+    Attributes:
+        images: (images, height, width, ...).
+        shown: (length,) index of the image of each row.
+    """
+
+    images: np.ndarray
+    shown: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.shown), *self.images.shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.images.dtype
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        first, *others = rows if isinstance(rows, tuple) else (rows,)
+        return self.images[(self.shown[first], *others)]
+
+    def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.images[self.shown], dtype)
+
+
+Frames = np.ndarray | HeldFrames
+Pictures = Callable[[np.ndarray], Iterator[Mapping[str, Frames]]]
 """(k,) indices of episodes with frames -> for each episode, in this order, feature name -> its frames.
 
 Frames are (length, height, width, 3) uint8 of a video, (length, height, width) float32 metres of depth, (length,

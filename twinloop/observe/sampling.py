@@ -19,13 +19,14 @@ class Between:
     across: np.ndarray
     down: np.ndarray
 
-    def read(self, image: np.ndarray) -> np.ndarray:
-        """(n, 3) or (n, 4) uint8 bilinear values of an (h, w, 3) image of bytes; a fourth channel is not used."""
+    def read(self, image: np.ndarray, out: np.ndarray) -> None:
+        """Write bilinear values of an (h, w, 3) image of bytes into `out`, another such image with n pixels."""
         kernels = compiled()
         if kernels is not None:
-            out = np.empty((len(self.first), 3), np.uint8)
-            kernels.bilinear(image.reshape(-1, 3), self.first, self.width, self.across, self.down, out)
-            return out
+            kernels.bilinear(
+                image.reshape(-1, 3), self.first, self.width, self.across, self.down, out.reshape(-1, 3)
+            )  # fmt: skip
+            return
         # Four bytes are read as one number; three would take three times as long.
         padded = np.empty((*image.shape[:2], 4), np.uint8)
         copy_channels(image, padded)
@@ -35,7 +36,7 @@ class Between:
         upper *= ONE - self.down
         lower *= self.down
         upper += lower
-        return _rounded(upper)
+        copy_channels(_rounded(upper).reshape(*out.shape[:2], -1), out)
 
     def _mixed(self, pixels: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         a, b = (
