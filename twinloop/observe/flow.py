@@ -8,7 +8,7 @@ import numpy as np
 
 from twinloop.observe.camera import Intrinsics
 from twinloop.observe.kernels import compiled
-from twinloop.observe.projection import inverse, rays
+from twinloop.observe.projection import inverse, ray_slopes
 
 AT_REST = 1e-9
 
@@ -38,7 +38,7 @@ def pixel_velocity(
     matrices = np.pad(carried[:, :, :3].reshape(*carried.shape[:2], 12), ((0, 0), (1, 0), (0, 0)))
     matrices = matrices.swapaxes(1, 2).astype(np.float32)
     height, width = depth_m.shape[1:]
-    ray_x, ray_y, _ = np.ascontiguousarray(rays(intrinsics, height, width).reshape(-1, 3).T, np.float32)
+    ray_x, ray_y = ray_slopes(intrinsics, height, width)
     scale = np.float32(intrinsics.fx / period_s)
     velocity = np.zeros((*depth_m.shape, 2), np.float32)
     kernels = compiled()

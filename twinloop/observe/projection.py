@@ -1,5 +1,7 @@
 """From camera frames to pixels and back: u = fx x/z + cx, v = fy y/z + cy, then the lens."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from twinloop.observe.camera import Intrinsics
@@ -44,6 +46,14 @@ def rays(intrinsics: Intrinsics, height: int, width: int) -> np.ndarray:
         centred = undistorted(centred, intrinsics)
     flat = centred / (intrinsics.fx, intrinsics.fy)
     return np.concatenate([flat, np.ones((height, width, 1))], axis=-1)
+
+
+@lru_cache(maxsize=256)
+def ray_slopes(intrinsics: Intrinsics, height: int, width: int) -> np.ndarray:
+    """(2, pixels) float32 x and y of `rays`, kept because live cameras need them for every image."""
+    slopes = np.ascontiguousarray(rays(intrinsics, height, width).reshape(-1, 3).T[:2], np.float32)
+    slopes.flags.writeable = False
+    return slopes
 
 
 def inverse(poses: np.ndarray) -> np.ndarray:

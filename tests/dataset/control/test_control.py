@@ -142,7 +142,7 @@ def test_a_restyled_film_replaces_one_camera_and_keeps_actions(dataset: Dataset,
 @pytest.mark.parametrize(
     ("change", "problem"),
     [("short", "frames, and episode"), ("rate", "frames a second"), ("shape", "shape differs"), ("ten_bit", "10 bits"),
-     ("grey", "is grey"), ("cut", "cannot be decoded"), ("text", "cannot be decoded")],
+     ("grey", "is grey"), ("colourless", "is grey"), ("cut", "cannot be decoded"), ("text", "cannot be decoded")],
 )  # fmt: skip
 def test_a_film_that_does_not_fit_is_refused(dataset: Dataset, exported: Path, tmp_path: Path, capsys, change, problem):
     frames, rate, path = frames_of(exported / "input.mp4"), int(dataset.header.fps), tmp_path / "film.mp4"
@@ -156,6 +156,8 @@ def test_a_film_that_does_not_fit_is_refused(dataset: Dataset, exported: Path, t
         write_film(path, frames, rate=rate, pixels="yuv420p10le")
     elif change == "grey":
         write_film(path, frames, rate=rate, pixels="gray")
+    elif change == "colourless":
+        write_film(path, np.ascontiguousarray(frames[..., :1].repeat(3, axis=3)), rate=rate)
     elif change == "cut":
         path.write_bytes((exported / "input.mp4").read_bytes()[:-2000])
     else:

@@ -20,7 +20,7 @@ from twinloop.dataset.reader import Dataset
 from twinloop.dataset.shard import write_shard
 from twinloop.dataset.stats import STATS
 from twinloop.dataset.video import VideoWriter, encoder_version, require_av
-from twinloop.dataset.video_check import FilmFile, check_film
+from twinloop.dataset.video_check import GREY, FilmFile, check_film
 from twinloop.dataset.writer import DatasetWriter
 from twinloop.durable import digest_file
 from twinloop.errors import DatasetError, UsageError
@@ -85,6 +85,8 @@ def _refuse_other(
     path: Path, film: FilmFile, feature: Feature, *, rows: int, rate_hz: float, episode: int
 ) -> bool:  # fmt: skip
     """Raise if a film does not fit its episode. Returns whether its images must be resized."""
+    if not film.has_colour:
+        raise DatasetError(f"{path}: is grey in every pixel; {GREY}")
     if film.frames != rows:
         raise DatasetError(
             f"{path}: has {film.frames} frames, and episode {episode} has {rows} rows; every row needs one frame: "
