@@ -10,6 +10,7 @@ from twinloop.config.section import Section
 from twinloop.dataset import Dataset
 from twinloop.errors import DatasetError
 from twinloop.learn.space import Space, camera_misfit, table_of
+from twinloop.observe.instruction import instruction_feature
 from twinloop.observe.recording import Feature
 
 
@@ -66,3 +67,10 @@ def test_missing_cameras_and_other_sizes_are_named_with_the_available_ones(space
 def test_a_dataset_without_the_requested_camera_lists_its_own(reached):
     with pytest.raises(DatasetError, match=r"has no image 'observation\.images\.front'; its images: none\. Generate"):
         Space.of(Dataset.open(reached).header, ("observation.state", "observation.images.front"))
+
+
+def test_another_version_of_the_instruction_is_one_line(space):
+    now = replace(space, inputs=(*space.inputs, instruction_feature()))
+    old = replace(instruction_feature(), shape=(64,), names=instruction_feature().names[:64])
+    before = replace(space, inputs=(*space.inputs, old))
+    assert before.differences(now) == [("observation.instruction: size", "64", "256")]

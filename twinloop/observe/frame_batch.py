@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.observe.drawn_geoms import DrawnGeoms
-from twinloop.observe.rasterizer import NEAR_M, FrameBatch
+from twinloop.observe.rasterizer import NEAR_M, FrameBatch, shader_of
 from twinloop.observe.shading import FRAME, INSTANCE, LIGHTS
 from twinloop.observe.soft_surface import SoftSurface
 from twinloop.observe.stage import CENTRE_M, Stage
@@ -147,7 +147,7 @@ def batch_of(
         mirrored = _mirror_batch(views, frames, poses, place, np.where(shapes < 0, -1, coarse[shapes]))
     drawn = _instances(views.looks, poses, place)
     visible = (shapes >= 0) & _in_view(views, views.looks, views.fov_deg, clip, poses)
-    order, opaque = _order(shapes, drawn["rgba"][..., 3], visible, clip, poses, _radius_m(views.looks))
+    order, opaque = _order(shapes, drawn, visible, clip, poses, _radius_m(views.looks))
     casters, caster_shapes = drawn[:0, 0], shapes[:0, 0]
     if shadows:
         # One frame of each state is enough.
@@ -195,16 +195,16 @@ def _in_view(
 
 
 def _order(
-    shapes: np.ndarray, cover: np.ndarray, visible: np.ndarray, clip: np.ndarray, poses: np.ndarray,
+    shapes: np.ndarray, drawn: np.ndarray, visible: np.ndarray, clip: np.ndarray, poses: np.ndarray,
     radius_m: np.ndarray,
 ) -> tuple[np.ndarray, int]:  # fmt: skip
-    """Instances by shape, large ones and then planes last, then transparent ones, farthest first; and the number of
-    opaque ones."""
-    blended = visible & (cover < 0.999)
+    """Instances by shader and shape, large ones and then planes last, then transparent ones, farthest first; and the
+    number of opaque ones."""
+    blended = visible & (drawn["rgba"][..., 3] < 0.999)
     opaque = np.flatnonzero((visible & ~blended).ravel())
     # Small things in front are drawn first: pixels of table and room behind them are then not computed.
     background = np.where(shapes == 0, 2, radius_m > LARGE_M).ravel()
-    opaque = opaque[np.lexsort((shapes.ravel()[opaque], background[opaque]))]
+    opaque = opaque[np.lexsort((shapes.ravel()[opaque], shader_of(drawn.ravel()[opaque]), background[opaque]))]
     if not blended.any():
         return opaque, len(opaque)
     ahead = (poses[:, :, :3, 3] * clip[:, None, 3, :3]).sum(axis=-1) + clip[:, None, 3, 3]
@@ -237,7 +237,7 @@ def _mirror_batch(
     drawn = _instances(looks, poses[chosen], own_place)
     shapes = shapes[chosen]
     visible = (shapes >= 0) & ~np.array(hidden) & _in_view(views, looks, views.fov_deg[chosen], clip, poses[chosen])
-    order, opaque = _order(shapes, drawn["rgba"][..., 3], visible, clip, poses[chosen], _radius_m(looks))
+    order, opaque = _order(shapes, drawn, visible, clip, poses[chosen], _radius_m(looks))
     return FrameBatch(
         mirrored, drawn.ravel()[order], shapes.ravel()[order], opaque, drawn[:0, 0], shapes[:0, 0], flipped=True
     )

@@ -8,6 +8,7 @@ import ctypes
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ FAR_M = 30.0
 """Depth of pixels that show nothing."""
 
 MIN_VERSION = (4, 5)
+
+SHADERS = ((), ("TEXTURED",), ("MIRROR",), ("TEXTURED", "MIRROR"))
+"""Features of the pixel shader that instances need. In software, a branch costs as much where it is not taken."""
 
 TEXTURES, SHADOWS, MIRROR, FRAMES = range(4)
 """Texture units."""
@@ -145,8 +149,9 @@ class Rasterizer:
     def _draw_colours(self, batch: FrameBatch, target: ColourTarget, textures: int, shadows: int, mirror: int) -> None:
         gl, count = self._gl, len(batch.instances)
         glossy = ((batch.instances["surface"][:, 3] > 0) & (batch.instances["place"][:, 3] < 0)).any()
-        wanted = {"SHADOWS": shadows, "MIRROR": mirror, "GLOSS": glossy}
-        features = tuple(name for name, needed in wanted.items() if needed)
+        shared = tuple(name for name, needed in {"SHADOWS": shadows, "GLOSS": glossy}.items() if needed)
+        shaders = shader_of(batch.instances)
+        edges = [0, *(1 + np.flatnonzero(np.diff(shaders[: batch.opaque]))), batch.opaque]
         gl.glDepthFunc(gl.GL_GREATER)
         gl.glClearDepth(0.0)
         gl.glFrontFace(gl.GL_CW if batch.flipped else gl.GL_CCW)
@@ -157,14 +162,14 @@ class Rasterizer:
             gl.glBindTexture(gl.GL_TEXTURE_2D_ARRAY, texture)
         for layer, chosen in self._passes(len(batch.frames), batch.instances["place"][:, 0]):
             target.bind(layer)
-            program = self._use(features, batch)
-            if mirror:
-                gl.glUniform2f(gl.glGetUniformLocation(program, "mirror_scale"), 1 / target.width, 1 / target.height)
             gl.glClear(gl.GL_COLOR_BUFFER_BIT | gl.GL_DEPTH_BUFFER_BIT)
-            self._draw_instances(batch.shapes, chosen, 0, batch.opaque)
+            for first, after in pairwise(edges):
+                if first < after:
+                    self._use_for(target, (*shared, *SHADERS[shaders[first]]), batch)
+                    self._draw_instances(batch.shapes, chosen, int(first), int(after))
             if batch.opaque < count:
                 # The fourth channel holds the mask, so the cover of a transparent surface is a second output.
-                self._use((*features, "BLENDED"), batch)
+                self._use_for(target, (*shared, *SHADERS[-1 if mirror else 1], "BLENDED"), batch)
                 gl.glEnable(gl.GL_BLEND)
                 gl.glBlendFuncSeparate(gl.GL_SRC1_COLOR, gl.GL_ONE_MINUS_SRC1_COLOR, gl.GL_ONE, gl.GL_ZERO)
                 self._draw_instances(batch.shapes, chosen, batch.opaque, count)
@@ -210,6 +215,12 @@ class Rasterizer:
             self._targets[use] = target = ColourTarget(self._gl, width, height, layers)
         return target
 
+    def _use_for(self, target: ColourTarget, features: tuple[str, ...], batch: FrameBatch) -> None:
+        """Select the program with these features, which draws into the target."""
+        gl, program = self._gl, self._use(features, batch)
+        if "MIRROR" in features:
+            gl.glUniform2f(gl.glGetUniformLocation(program, "mirror_scale"), 1 / target.width, 1 / target.height)
+
     def _use(self, features: tuple[str, ...], batch: FrameBatch) -> int:
         """Select the program with these features, and give it the frames."""
         gl = self._gl
@@ -244,6 +255,11 @@ class Rasterizer:
         for name, unit in (("textures", TEXTURES), ("shadows", SHADOWS), ("mirror", MIRROR), ("frames", FRAMES)):
             gl.glUniform1i(gl.glGetUniformLocation(program, name), unit)
         return program
+
+
+def shader_of(instances: np.ndarray) -> np.ndarray:
+    """(n,) which of SHADERS draws each record of INSTANCE."""
+    return (instances["texture"][:, 0] >= 0) + 2 * (instances["place"][:, 3] >= 0)
 
 
 def require_version(version: str) -> None:

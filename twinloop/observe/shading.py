@@ -185,12 +185,14 @@ float lit() {
 
 void main() {
     vec3 colour = paint.rgb;
+#ifdef TEXTURED
     if (kind.x >= 0.0) {
         vec3 side = abs(local_normal);
         vec2 at = side.z >= max(side.x, side.y) ? local_place.xy
                 : side.x >= side.y ? local_place.yz : local_place.zx;
         colour *= texture(textures, vec3(at, kind.x)).rgb;
     }
+#endif
     float shade = lit();
     colour = colour * min(own_light + shade * key_light, vec3(1.6)) + vec3(highlight.x * shade + highlight.y);
 #ifdef GLOSS
