@@ -20,7 +20,7 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 def bilinear(image, first, width, across, down, out):
     """Fixed-point interpolation of (pixels, 3) bytes at n places; see `sampling.Between`."""
     for i in range(first.size):
-        left, share, below = first[i], np.uint32(across[i, 0]), np.uint32(down[i, 0])
+        left, share, below = first[i], np.uint32(across[i]), np.uint32(down[i])
         for channel in range(3):
             upper = image[left, channel] * (np.uint32(256) - share) + image[left + 1, channel] * share
             upper = (upper + np.uint32(128)) >> np.uint32(8)
@@ -257,6 +257,16 @@ def punch(depth_m, scores, kept, counts):
         key = ~bits[i] if bits[i] & sign else bits[i] | sign
         if key >= prefix:
             depth_m[i] = ZERO
+
+
+@kernel
+def quantise(blocks, steps):
+    """Round (n, 8, w) coefficients to multiples of (8, w) steps."""
+    for block in range(blocks.shape[0]):
+        for row in range(8):
+            for column in range(blocks.shape[2]):
+                step = steps[row, column]
+                blocks[block, row, column] = np.rint(blocks[block, row, column] / step) * step
 
 
 @kernel

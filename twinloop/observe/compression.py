@@ -75,9 +75,13 @@ def _back(plane: np.ndarray, step: np.ndarray) -> np.ndarray:
     height, width = plane.shape
     # Along rows one matrix product transforms all blocks; along columns there is one product per row of blocks.
     kept = DCT @ (plane.reshape(-1, 8) @ DCT.T).reshape(-1, 8, width)
-    blocks = kept.reshape(-1, 8, width // 8, 8)
-    steps = step[:, None, :]
-    blocks /= steps
-    np.rint(blocks, out=blocks)
-    blocks *= steps
+    kernels = compiled()
+    if kernels is not None:
+        kernels.quantise(kept, np.tile(step, width // 8))
+    else:
+        blocks = kept.reshape(-1, 8, width // 8, 8)
+        steps = step[:, None, :]
+        blocks /= steps
+        np.rint(blocks, out=blocks)
+        blocks *= steps
     return ((DCT.T @ kept).reshape(-1, 8) @ DCT).reshape(height, width)

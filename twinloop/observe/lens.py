@@ -9,7 +9,7 @@ import numpy as np
 from twinloop.observe.camera import Intrinsics
 from twinloop.observe.clip import Clip
 from twinloop.observe.kernels import compiled
-from twinloop.observe.projection import pixel_centres, undistorted
+from twinloop.observe.projection import centred_pixels, pixel_centres
 from twinloop.observe.sampling import Between, between, nearest_pixels, taken
 
 # Place on the line from the lamp through the centre, size, brightness, colour.
@@ -45,8 +45,7 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
 @lru_cache(maxsize=128)
 def _sources(bent: Intrinsics, height: int, width: int) -> tuple[Between, np.ndarray]:
     """Where the pixels of a distorted image are in the rendered one: between pixels, and the nearest of them."""
-    centre = (bent.cx, bent.cy)
-    source = undistorted(pixel_centres(height, width) - centre, bent) + centre
+    source = np.add(centred_pixels(bent, height, width), (bent.cx, bent.cy))
     u, v = source[..., 0], source[..., 1]
     return between(u.ravel(), v.ravel(), height, width), nearest_pixels(u, v, height, width)
 

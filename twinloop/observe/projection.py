@@ -39,12 +39,22 @@ def pixel_centres(height: int, width: int) -> np.ndarray:
     return np.stack(np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5), axis=-1)
 
 
-def rays(intrinsics: Intrinsics, height: int, width: int) -> np.ndarray:
-    """(height, width, 3) points at depth 1 on the rays of the pixels' centres; times depth, the visible point."""
+@lru_cache(maxsize=16)
+def centred_pixels(intrinsics: Intrinsics, height: int, width: int) -> np.ndarray:
+    """(height, width, 2) where a pinhole camera would see the pixels' centres, relative to the centre of the image.
+
+    It is kept, because lens and depth of a camera both need it.
+    """
     centred = pixel_centres(height, width) - (intrinsics.cx, intrinsics.cy)
     if intrinsics.distortion:
         centred = undistorted(centred, intrinsics)
-    flat = centred / (intrinsics.fx, intrinsics.fy)
+    centred.flags.writeable = False
+    return centred
+
+
+def rays(intrinsics: Intrinsics, height: int, width: int) -> np.ndarray:
+    """(height, width, 3) points at depth 1 on the rays of the pixels' centres; times depth, the visible point."""
+    flat = centred_pixels(intrinsics, height, width) / (intrinsics.fx, intrinsics.fy)
     return np.concatenate([flat, np.ones((height, width, 1))], axis=-1)
 
 

@@ -12,7 +12,7 @@ ONE = 256
 
 @dataclass(frozen=True)
 class Between:
-    """n places between pixels: the upper left of the four pixels around each, and the offsets across and down."""
+    """n places between pixels: (n,) the upper left of the four pixels around each, and the offsets across and down."""
 
     width: int
     first: np.ndarray
@@ -31,21 +31,22 @@ class Between:
         padded = np.empty((*image.shape[:2], 4), np.uint8)
         copy_channels(image, padded)
         pixels, below = padded.view(np.uint32).reshape(-1), self.first + self.width
-        upper = self._mixed(pixels, self.first, self.first + 1)
-        lower = self._mixed(pixels, below, below + 1)
-        upper *= ONE - self.down
-        lower *= self.down
+        # One offset per channel: NumPy is slow over a short last axis.
+        across, down = (offsets[:, None].repeat(4, axis=1) for offsets in (self.across, self.down))
+        upper = _mixed(pixels, self.first, self.first + 1, across)
+        lower = _mixed(pixels, below, below + 1, across)
+        upper *= ONE - down
+        lower *= down
         upper += lower
         copy_channels(_rounded(upper).reshape(*out.shape[:2], -1), out)
 
-    def _mixed(self, pixels: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        a, b = (
-            pixels.take(which, mode="clip").view(np.uint8).reshape(-1, 4).astype(np.uint16) for which in (left, right)
-        )
-        a *= ONE - self.across
-        b *= self.across
-        a += b
-        return _rounded(a).astype(np.uint16)
+
+def _mixed(pixels: np.ndarray, left: np.ndarray, right: np.ndarray, across: np.ndarray) -> np.ndarray:
+    a, b = (pixels.take(which, mode="clip").view(np.uint8).reshape(-1, 4).astype(np.uint16) for which in (left, right))
+    a *= ONE - across
+    b *= across
+    a += b
+    return _rounded(a).astype(np.uint16)
 
 
 def _rounded(mixed: np.ndarray) -> np.ndarray:
@@ -65,10 +66,8 @@ def between(u: np.ndarray, v: np.ndarray, height: int, width: int) -> Between:
     """Places at (n,) pixel coordinates; coordinates beyond the edge are clamped."""
     x, y = np.clip(u - 0.5, 0, width - 1), np.clip(v - 0.5, 0, height - 1)
     left, top = np.minimum(x.astype(np.intp), width - 2), np.minimum(y.astype(np.intp), height - 2)
-    across, down = (
-        np.round(ONE * part).astype(np.uint16)[:, None].repeat(4, axis=1) for part in (x - left, y - top)
-    )  # fmt: skip
-    return Between(width, top * width + left, across, down)
+    across, down = (np.round(ONE * part).astype(np.uint16) for part in (x - left, y - top))
+    return Between(width, (top * width + left).astype(np.int32), across, down)
 
 
 def nearest(images: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
