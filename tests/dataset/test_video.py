@@ -172,7 +172,7 @@ def test_a_frame_too_few_or_too_many_is_an_error(tmp_path):
 def test_a_frame_the_encoder_lost_is_an_error(tmp_path, monkeypatch):
     with VideoWriter(tmp_path / "v.mp4", FRONT, FPS) as writer:
         writer.write(pictures(FRONT))
-        monkeypatch.setattr(video, "count_frames", lambda path: count_frames(path) - 1)
+        monkeypatch.setattr(video, "indexed_frames", lambda path: count_frames(path) - 1)
         with pytest.raises(DatasetError, match="24 were given and 23 are in the file"):
             writer.finish(24)
 

@@ -228,8 +228,7 @@ class VideoWriter:
             self._container.mux(self._stream.encode(None))
             self._container.close()
         digest = self._file.seal()
-        with _reading(self._path) as container:
-            frames = container.streams.video[0].frames  # as its index says
+        frames = indexed_frames(self._path)
         if frames != rows or self._written != rows:
             counts = f"{self._written} were given and {frames} are in the file"
             raise DatasetError(f"{self._path}: {rows} frames expected, but {counts}")
@@ -274,6 +273,12 @@ def count_frames(path: Path) -> int:
     """Return the number of frames of the file. Each packet holds one frame."""
     with _reading(path) as container:
         return sum(packet.size > 0 for packet in container.demux(video=0))
+
+
+def indexed_frames(path: Path) -> int:
+    """Return the number of frames in the index of the file."""
+    with _reading(path) as container:
+        return container.streams.video[0].frames
 
 
 def facts_of(path: Path) -> VideoFacts:
