@@ -322,6 +322,14 @@ def test_the_curation_table_of_the_docs_equals_the_results():
     assert f"| {' | '.join(f'{curation[part]:.3f}' for part in parts)} |" in page
 
 
+def test_the_legs_figures_of_the_readme_equal_the_results():
+    legs, text = json.loads((ROOT / "benchmarks" / "results" / "rl_legs.json").read_text()), " ".join(README.split())
+    for engine in ("twin", "drake"):
+        trials = legs[engine]["episodes"]
+        assert f"{round(legs[engine]['success'] * trials)} of {trials}" in text
+    assert f"after {sum(legs['cpu_minutes'].values()):.0f} CPU minutes of training, a quadruped" in text
+
+
 def test_the_wheels_figure_of_the_readme_equals_the_results():
     tuned = json.loads((ROOT / "benchmarks" / "results" / "wheels.json").read_text())["tuned"]
     assert tuned["collisions"]["rate"] == 0
