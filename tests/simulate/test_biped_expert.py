@@ -1,5 +1,6 @@
 """The scripted walk of a humanoid: it stands, takes steps at the commanded speed, and is refused for other robots."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ def test_a_humanoid_stands_and_walks(tmp_path: Path, speed_m_s: float):
     robot = LegsEmbodiment(config_of(tmp_path, "humanoid", speed_m_s), width=2, seed=1)
     act, speeds, heights = expert_act(robot), [], []
 
-    def watch(seen: dict, tick: int) -> np.ndarray:
+    def watch(seen: Mapping[str, np.ndarray], tick: int) -> np.ndarray:
         speeds.append(robot.cell.base_velocity_m_s[:, 0].copy())
         heights.append(robot.cell.foot_height_m.max(axis=1))
         return act(seen, tick)
