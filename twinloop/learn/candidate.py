@@ -1,10 +1,12 @@
 """Candidate: a policy to evaluate in a twin."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from twinloop.errors import CheckpointError
 from twinloop.learn.card import read_card
@@ -30,6 +32,7 @@ class Candidate:
         load: loads the policy runtime; can be called in any process.
         seeds: seeds of the simulated runs that it was trained on.
         runs: (possible folder, config digest) of those runs.
+        as_on_robot: it gets the input of a robot in the twin too.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Candidate:
     load: Callable[[], PolicyRuntime]
     seeds: frozenset[int] = frozenset()
     runs: tuple[tuple[Path, str], ...] = ()
+    as_on_robot: bool = False
 
 
 def candidate_of(checkpoint: Path) -> Candidate:
@@ -58,6 +62,36 @@ def candidate_of(checkpoint: Path) -> Candidate:
             for folder in (Path(), Path("datasets"), checkpoint.parent, checkpoint.parent.parent / "datasets")
         ),
     )
+
+
+def as_on_robot(checkpoint: Path) -> Candidate:
+    """Return the candidate of a checkpoint that acts in a twin as on a robot.
+
+    Policies have an input that says whether data is real. One that was trained on real data gets it on a robot, and may
+    act differently with it.
+    """
+    candidate = candidate_of(checkpoint)
+    if not read_card(checkpoint).knows_real:
+        return candidate
+    return replace(candidate, load=partial(_load_as_on_robot, candidate.load), as_on_robot=True)
+
+
+class _RobotRuntime:
+    """A runtime with the input `real` set."""
+
+    def __init__(self, runtime: PolicyRuntime):
+        self._runtime = runtime
+        self.space, self.horizon, self.executed = runtime.space, runtime.horizon, runtime.executed
+
+    def chunks(
+        self, observation: Mapping[str, np.ndarray], *, instructions: Sequence[str], real: bool, noise: np.ndarray
+    ) -> np.ndarray:
+        del real
+        return self._runtime.chunks(observation, instructions=instructions, real=True, noise=noise)
+
+
+def _load_as_on_robot(load: Callable[[], PolicyRuntime]) -> PolicyRuntime:
+    return _RobotRuntime(load())
 
 
 def home_config(candidate: Candidate) -> tuple[RunConfig, str] | None:

@@ -9,7 +9,6 @@ Proxy trainings are ordinary trainings in OUT/proxies: a stopped run continues, 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,13 @@ import torch
 
 from twinloop.curate.rates import Rate
 from twinloop.errors import DatasetError, UsageError
-from twinloop.learn.candidate import Candidate, candidate_of
-from twinloop.learn.checkpoint import Checkpoint, load
+from twinloop.learn.candidate import Candidate, as_on_robot
+from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.demonstrations import Demonstrations, load_demonstrations
 from twinloop.learn.mixture import Mixture, agreed_space
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.policies import POLICIES
 from twinloop.learn.policy import tensors_of
-from twinloop.learn.runtime import PolicyRuntime
 from twinloop.learn.space import default_inputs
 from twinloop.learn.train import train
 from twinloop.learn.training_job import TrainingJob, TrainingJobConfig
@@ -189,32 +187,6 @@ def episode_losses(checkpoint: Checkpoint, part: Demonstrations, *, seed: int) -
             batch = replace(batch, real=np.full(length, real, np.float32))
             losses.append(policy.loss(tensors_of(batch), generator=torch.Generator().manual_seed(seed)).item())
     return np.array(losses)
-
-
-class _AsOnRobot:
-    """A runtime with the input `real` set. The twin of the target cell stands for the robot."""
-
-    def __init__(self, runtime: PolicyRuntime):
-        self._runtime = runtime
-        self.space, self.horizon, self.executed = runtime.space, runtime.horizon, runtime.executed
-
-    def chunks(
-        self, observation: Mapping[str, np.ndarray], *, instructions: Sequence[str], real: bool, noise: np.ndarray
-    ) -> np.ndarray:
-        del real
-        return self._runtime.chunks(observation, instructions=instructions, real=True, noise=noise)
-
-
-def _load_as_on_robot(load_runtime: Callable[[], PolicyRuntime]) -> PolicyRuntime:
-    return _AsOnRobot(load_runtime())
-
-
-def as_on_robot(path: Path) -> Candidate:
-    """The candidate of a checkpoint; one that was trained on real data acts as it would on a robot."""
-    candidate = candidate_of(path)
-    if not load(path).card.knows_real:
-        return candidate
-    return replace(candidate, load=partial(_load_as_on_robot, candidate.load))
 
 
 def _checked_shares(shares: Sequence[float]) -> list[float]:
