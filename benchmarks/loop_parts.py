@@ -48,13 +48,15 @@ class Part:
     @property
     def settings(self) -> LoopConfig:
         rounds = {"wide": 0, "real": len(SCHEDULE) - 1}.get(self.strategy, len(SCHEDULE))
-        # A strategy without rounds trains for as many steps as the others in total.
+        # A strategy without rounds trains for as many steps as the others in total, on as many simulated episodes: the
+        # others have `EPISODES` of the first round and as many of the last.
         steps = STEPS + len(SCHEDULE) * FINETUNE_STEPS if self.strategy == "wide" else STEPS
         episodes = EPISODES * (2 if self.strategy == "wide" else 1)
         return LoopConfig(
             robot=self.cell.robot, strategy=self.strategy, rounds=rounds, target=TARGET, schedule=SCHEDULE,
             trials=TRIALS, episodes=episodes, steps=steps, finetune_steps=FINETUNE_STEPS, settings=POLICY,
-            demonstrator="script", gated=False, simulated=True, evaluation_episodes=24, seed=self.seed, workers=1,
+            longer_tuning=False, demonstrator="script", gated=False, simulated=True, evaluation_episodes=24,
+            seed=self.seed, workers=1,
         )  # fmt: skip
 
     @property

@@ -5,7 +5,7 @@ Episodes are compared by their traits, so rows of objects, contact, sensing and 
 of the drive. `density_ratio.py` has the method.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -167,15 +167,19 @@ class TraitSimulator:
 
     def traits(self, places: np.ndarray) -> np.ndarray:
         """(n, traits) of one episode for each of the (n, rows) places."""
-        first, count = self._done, len(places)
+        ends = self._rows.items()
+        return self.traits_at(
+            {name: low + places[:, column] * (high - low) for column, (name, (low, high)) in enumerate(ends)}
+        )
+
+    def traits_at(self, given: Mapping[str, np.ndarray]) -> np.ndarray:
+        """(n, traits) of n episodes. given: column of the draws -> (n,) values."""
+        first, count = self._done, len(next(iter(given.values())))
         self._done += count
         draws = self._config.sampler().draw(first, first + count)
-        values = dict(draws.values)
-        for column, (name, (low, high)) in enumerate(self._rows.items()):
-            values[name] = low + places[:, column] * (high - low)
         photographer = Photographer(self._twin, self._config.cameras, (), seed=self._seed)
         traces: dict[int, EpisodeTrace] = {}
-        for episodes in self._simulated(replace(draws, values=values)):
+        for episodes in self._simulated(replace(draws, values={**draws.values, **given})):
             for attempt, trace in zip(
                 episodes.draws.attempts,
                 traces_of(episodes, self._config, self._twin, self.arm, photographer),

@@ -18,6 +18,8 @@ COSTLY_POINTS = 2.0
 """A gap that costs fewer points of success is harmless."""
 UNEXPLAINED_POINTS = 5.0
 """Points without an explanation from which the verdict mentions them."""
+MIN_SUCCESS_P = 0.05
+"""An explanation is not right if the robot's successes have a smaller probability under it."""
 POOR_TWIN = 1.5
 """Engine scale from which the report says that the twin models the robot badly."""
 
@@ -189,6 +191,19 @@ class GapReport:
     def harmless(self) -> tuple[GapFinding, ...]:
         """Gaps in which the robot differs from the twin, and which cost next to nothing."""
         return tuple(finding for finding in self.findings if finding.differs >= PROBABLE and not finding.costly)
+
+    @property
+    def predicts_success(self) -> bool:
+        """Whether the twin with the best explanation succeeds about as often as the robot.
+
+        If it succeeds far more often, the explanation lacks what makes the robot fail. If it succeeds less often than
+        the robot surely does, the explanation is too severe. Ranges around such estimates would not be those of the
+        robot. Without a simulated check it is not known, and counts as not predicted.
+        """
+        p_value = self.unmodelled.success_p_value
+        if self.predicted is None or p_value is None:
+            return False
+        return p_value >= MIN_SUCCESS_P and self.predicted >= self.success_interval[0]
 
     def verdict(self) -> str:
         """The diagnosis in a few sentences: success rates, what costs most, what is open and harmless."""

@@ -65,8 +65,8 @@ class Card:
 
     @property
     def knows_real(self) -> bool:
-        """True if the policy was trained on real data."""
-        return any(source.get("kind") == "real" for source in self.data)
+        """True if the policy was trained on real data, or on data of a twin that was fitted to the robot."""
+        return any(source.get("kind") == "real" or source.get("as_real") for source in self.data)
 
     def write(self, folder: Path) -> None:
         text = json.dumps(write_record(self) | {DIGEST: self.digest}, indent=2) + "\n"

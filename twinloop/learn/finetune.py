@@ -18,6 +18,8 @@ class FinetuneConfig:
     Attributes:
         data: new datasets.
         keep: old datasets, which make up `share` of every batch.
+        as_real: those of `data` and `keep` that are simulated in a twin which is fitted to the robot; see
+            `TrainingJobConfig`.
         settings: settings of the policy that change, e.g. {"executed": 4}. The shape of the network must not.
     """
 
@@ -30,6 +32,7 @@ class FinetuneConfig:
     train: TrainConfig = field(default_factory=lambda: TrainConfig(steps=500, learning_rate=1e-4))
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
+    as_real: tuple[Path, ...] = ()
 
 
 def finetuning(config: FinetuneConfig) -> TrainingJob:
@@ -56,6 +59,7 @@ def finetuning(config: FinetuneConfig) -> TrainingJob:
             settings={**card.settings, **config.settings},
             train=config.train,
             seed=config.seed,
+            as_real=tuple(path.name for path in config.as_real),
         ),
         parent,
     )

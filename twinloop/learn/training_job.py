@@ -40,6 +40,8 @@ class TrainingJobConfig:
         every: train on every N-th frame of an episode. None takes those with new images, where cameras are slower than
             the control rate, else all.
         settings: settings of the policy, e.g. {"horizon": 16}.
+        as_real: names of simulated datasets whose twin is fitted to the robot. A policy has an input that says whether
+            data is real; these datasets have it too, so that the policy does on the robot what it learns from them.
         backbone: checkpoint folder or safetensors file from which the vision backbone starts.
         cache: folder of the image cache. It does not affect the result.
     """
@@ -57,6 +59,7 @@ class TrainingJobConfig:
     seed: int = 0
     cache: Path | None = None
     backbone: Path | None = None
+    as_real: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,8 @@ class TrainingJob:
         for name in ("accumulate", "device", "precision", "compile"):
             if config["train"][name] == getattr(TrainConfig, name):
                 del config["train"][name]
+        if not self.config.as_real:
+            del config["as_real"]
         return config | {"parent": self.parent.card.digest if self.parent else ""}
 
     @property
@@ -108,6 +113,7 @@ class TrainingJob:
         return tuple(
             asdict(part.source)
             | {"weight": round(weight, 6), "held_out": len(part.lengths) - len(learnt.lengths)}
+            | ({"as_real": True} if part.source.path in self.config.as_real else {})
             | weighed
             for part, weight, learnt in zip(self.parts, self.weights, self.mixture.parts, strict=True)
         )
@@ -120,6 +126,7 @@ def prepare(config: TrainingJobConfig, parent: Checkpoint | None = None) -> Trai
     parts = tuple(
         load_demonstrations(path, config.inputs, rate_hz=config.rate_hz, most=config.most) for path in config.datasets
     )
+    parts = _as_real(parts, config.as_real)
     parts, by_attempt, digest = _weighted(config, parts)
     parts = tuple(replace(part, stride=config.every or frame_stride(part)) for part in parts)
     parts = _with_labels(parts, config.settings.get("landmarks"))
@@ -136,6 +143,15 @@ def prepare(config: TrainingJobConfig, parent: Checkpoint | None = None) -> Trai
         batch = POLICIES[config.policy].batch_for(mixture.space)
         config = replace(config, train=replace(config.train, batch=batch))
     return TrainingJob(config, parts, weights, mixture, held_out, parent, digest)
+
+
+def _as_real(parts: tuple[Demonstrations, ...], names: tuple[str, ...]) -> tuple[Demonstrations, ...]:
+    """The parts, those with these names as if they were recorded on the robot."""
+    known = [part.source.path for part in parts]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"as_real: no dataset is named {name!r}; {nearest(name, known)}")
+    return tuple(replace(part, real=part.real or part.source.path in names) for part in parts)
 
 
 def _weighted(

@@ -12,7 +12,7 @@ from twinloop.fleet.executor import LocalExecutor, Work
 from twinloop.gate.evaluation import rate_json
 from twinloop.pipeline.loop.record import NOT_DEPLOYED, Round, read_round, write_json
 from twinloop.pipeline.loop.settings import LoopConfig
-from twinloop.pipeline.loop.steps import LONGER_TUNING, Steps, tuning_steps
+from twinloop.pipeline.loop.steps import LATER_SEED, LONGER_TUNING, Steps, tuning_steps
 from twinloop.randomize.distribution import Uniform
 from twinloop.run.config import RunConfig
 from twinloop.run.default import embedded_config
@@ -34,6 +34,7 @@ def test_a_policy_that_fails_in_the_twin_too_is_trained_longer():
     settings = LoopConfig(robot="twin", finetune_steps=100, target=0.9)
     assert tuning_steps(settings, a_round(9)) == 100
     assert tuning_steps(settings, a_round(8)) == 100 * LONGER_TUNING
+    assert tuning_steps(replace(settings, longer_tuning=False), a_round(8)) == 100
 
 
 def test_a_round_round_trips(tmp_path: Path):
@@ -41,19 +42,20 @@ def test_a_round_round_trips(tmp_path: Path):
     assert read_round(tmp_path / "round.json") == a_round(9)
 
 
-def test_every_kind_has_a_dataset_and_earlier_datasets_are_used_again(tmp_path: Path):
+def test_every_fine_tuning_has_the_episodes_of_the_first_round_and_as_many_new_ones(tmp_path: Path):
     settings = LoopConfig(robot="twin", objects=("cube", "tower"), episodes=3, workers=1)
     made = {}
-    for number, config in enumerate((ranged(0.1), ranged(0.2), ranged(0.3))):
+    for number, config in enumerate((ranged(0.1), ranged(0.1), ranged(0.2), ranged(0.1))):
         (tmp_path / f"round-{number}").mkdir()
         (tmp_path / f"round-{number}" / "config.yaml").write_text(config.to_yaml())
         made[number] = Steps(tmp_path, settings, number, lambda _: None).generate(config)
     attempts = [Dataset.open(folder).attempts().num_rows for folder in made[0]]
     assert attempts == [2, 1]
-    assert (len(made[1]), len(made[2])) == (4, 6)
-    assert set(made[0]) < set(made[1]) < set(made[2])
-    # The same config again is nothing new.
-    assert Steps(tmp_path, settings, 1, lambda _: None).generate(ranged(0.1)) == made[0]
+    assert [len(datasets) for datasets in made.values()] == [2, 4, 4, 4]
+    assert all(datasets[2:] == made[0] for number, datasets in made.items() if number)
+    # The same ranges give new episodes in a later round, once.
+    assert {Dataset.open(folder).header.run_seed for folder in made[1][:2]} == {settings.seed + LATER_SEED}
+    assert made[3] == made[1] != made[2]
 
 
 @dataclass(frozen=True)

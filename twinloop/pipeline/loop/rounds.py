@@ -10,28 +10,27 @@ banks/                 counterfactuals, by policy
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from twinloop.calibrate.robot_session import calibrated_config
+from twinloop.calibrate.plan_gains import experience_of, predicted_gain, realised_gain
+from twinloop.calibrate.robot_twin import RobotTwin, Trials
 from twinloop.deploy.demonstration_budget import demonstrations_in
 from twinloop.deploy.gated_trials import TrialsResult
 from twinloop.deploy.questions import Ask, People
 from twinloop.deploy.robot import LiveRobot
 from twinloop.deploy.robots import Workplace, robot_named, with_scene
-from twinloop.diagnose.layout import as_laid_out
-from twinloop.diagnose.report import read_report
-from twinloop.diagnose.widening import widen_by_diagnosis, widened_in
+from twinloop.diagnose.widening import widened_in
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate.evaluation import rate_json
 from twinloop.pipeline.loop.collecting import BEFORE, Collecting
-from twinloop.pipeline.loop.gains import experience_of, predicted_gain, realised_gain
 from twinloop.pipeline.loop.record import NOT_DEPLOYED, LoopResult, Round, read_round, write_json
 from twinloop.pipeline.loop.settings import COLLECTING, LoopConfig, refuse_another
 from twinloop.pipeline.loop.steps import Steps
-from twinloop.run.config import RunConfig
+from twinloop.run.config import RunConfig, load_config
 
 OnStep = Callable[[int, str], None]
 
@@ -113,37 +112,44 @@ def _round(config: RunConfig, steps: Steps, people: People, before: tuple[Round,
         collecting.run(BEFORE, collecting.requests(BEFORE, None, first), on_activity=steps.on_activity)
     known = collecting.known(number)
     learnt = sum(map(demonstrations_in, known))
-    card = steps.train(steps.generate(config), known, learnt)
-    twin = steps.evaluate(config)
+    simulated = steps.generate(config)
+    twin = _robot_twin(steps.out, number - 1) if settings.strategy == "diagnose" else None
+    card = steps.train(simulated, known, learnt, fitted=twin is not None and twin.fitted is not None)
+    rate = steps.evaluate(config)
     trials = steps.try_on_robot(config, people)
     robot = rate_json(trials.success) if trials.runlog is not None else NOT_DEPLOYED
     done = Round(
         number=number, config_digest=config.digest, demonstrations=learnt, steps=card.steps,
-        parent=card.parent, twin=twin, robot=robot, gate=_gate_json(trials, steps.out),
+        parent=card.parent, twin=rate, robot=robot, gate=_gate_json(trials, steps.out),
         verdict="", open_gaps=(), requests=(), collected=0, prepared=False,
-        predicted_gain=predicted_gain(steps.out, number), realised_gain=realised_gain(before, robot),
+        predicted_gain=predicted_gain(steps.out / f"round-{number - 1}"),
+        realised_gain=realised_gain(before[-1].robot if before else None, robot),
     )  # fmt: skip
     # The last round prepares no next one; a later call with more rounds does that.
     if _short(done, settings) and not last:
-        done = _prepare(config, steps, people, collecting, done, trials, (*before, done))
+        done = _prepare(steps, people, collecting, done, trials, (*before, done))
     write_json(file, asdict(done))
     return done
 
 
 def _prepare(
-    config: RunConfig, steps: Steps, people: People, collecting: Collecting, done: Round, trials: TrialsResult,
-    rounds: tuple[Round, ...],
-) -> Round:  # fmt: skip
+    steps: Steps, people: People, collecting: Collecting, done: Round, trials: TrialsResult, rounds: tuple[Round, ...]
+) -> Round:
     """Diagnose the trials, calibrate the twin and collect demonstrations for the next round."""
-    settings, report, requests, collected = steps.settings, None, (), 0
+    settings, report, requests, collected, verdict = steps.settings, None, (), 0, ""
     if settings.strategy == "diagnose" and trials.runlog is not None:
-        report = steps.diagnose(config, trials.runlog)
-        steps.calibrate(config, report, people)
+        twin = _robot_twin(steps.out, done.number, trials.runlog)
+        assert twin is not None
+        report = twin.explain(
+            lambda config: steps.diagnose(config, trials.runlog), partial(steps.calibrate, people), seed=settings.seed
+        )
+        verdict = twin.verdict(report)
     if settings.strategy in COLLECTING:
-        requests = collecting.requests(done.number, report, steps.folder, experience=experience_of(rounds))
+        gains = [(record.predicted_gain, record.realised_gain) for record in rounds]
+        requests = collecting.requests(done.number, report, steps.folder, experience=experience_of(gains))
         collected = collecting.run(done.number, requests, on_activity=steps.on_activity)
     return replace(
-        done, verdict=report.verdict() if report is not None else "",
+        done, verdict=verdict,
         open_gaps=tuple(finding.gap for finding in report.open) if report is not None else (),
         requests=tuple({"episodes": one.episodes, "conditions": dict(one.conditions)} for one in requests),
         collected=collected, prepared=True,
@@ -156,14 +162,20 @@ def _gate_json(trials: TrialsResult, out: Path) -> dict[str, Any]:
     return {"stage": trials.stage, "held_back": list(trials.held_back), "runlog": place}
 
 
+def _robot_twin(out: Path, last: int, runlog: Path | None = None) -> RobotTwin | None:
+    """The twin after round `last` of strategy `diagnose`. runlog: of that round, if it is not recorded yet."""
+    trials = []
+    for folder in (out / f"round-{number}" for number in range(last + 1)):
+        known = read_round(folder / "round.json").gate["runlog"] if (folder / "round.json").exists() else runlog
+        trials += [Trials(folder, folder / "policy", out / known)] if known else []
+    return RobotTwin(load_config(out / "round-0" / "config.yaml"), trials) if trials else None
+
+
 def _next_config(config: RunConfig, steps: Steps) -> RunConfig:
-    folder, strategy = steps.folder, steps.settings.strategy
-    if strategy == "diagnose" and (folder / "diagnosis").exists():
-        runlog = steps.out / read_round(folder / "round.json").gate["runlog"]
-        config, calibrated = calibrated_config(config, steps.calibration)
-        return as_laid_out(widen_by_diagnosis(config, read_report(folder / "diagnosis"), calibrated=calibrated), runlog)
-    if strategy == "adr":
-        return widened_in(folder, config, on_activity=steps.on_activity)
+    if steps.settings.strategy == "diagnose" and (twin := _robot_twin(steps.out, steps.number)) is not None:
+        return twin.next_config()
+    if steps.settings.strategy == "adr":
+        return widened_in(steps.folder, config, on_activity=steps.on_activity)
     return config
 
 

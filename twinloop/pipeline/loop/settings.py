@@ -43,6 +43,7 @@ class LoopConfig:
         objects: object kinds in the scene; the config's own by default.
         episodes: simulated per round, over all object kinds.
         steps: of the first training. finetune_steps: steps in later rounds.
+        longer_tuning: more steps after a round that missed the target in the twin too.
         settings: of the policy.
         gated: policies reach the robot through the gate. Without it, only simulated robots are possible.
         simulated: the robot is a rehearsal, and no person needs to be asked.
@@ -63,6 +64,7 @@ class LoopConfig:
     episodes: int = 2000
     steps: int = 3000
     finetune_steps: int = 1500
+    longer_tuning: bool = True
     policy: str = "mlp"
     inputs: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)

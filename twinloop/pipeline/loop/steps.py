@@ -18,7 +18,7 @@ from twinloop.gate import load_evaluation, write_evaluation
 from twinloop.gate.evaluate import evaluate, unseen_seed
 from twinloop.gate.evaluation import rate_json
 from twinloop.gate.rules.config import load_rules
-from twinloop.learn.candidate import candidate_of
+from twinloop.learn.candidate import as_on_robot, candidate_of
 from twinloop.learn.card import Card, read_card
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
 from twinloop.pipeline.generate import generate
@@ -30,6 +30,8 @@ from twinloop.twin.objects import OBJECTS
 TUNING_RATE = 5e-4
 """Higher than the default of fine-tuning: ranges may move far between rounds."""
 SCENES_PER_ROUND = 10_000
+LATER_SEED = 500
+"""Added to the seed of the first round's simulated data in later rounds."""
 LONGER_TUNING = 2
 """Factor on the fine-tuning steps after a round that missed the target in the twin too."""
 
@@ -53,9 +55,10 @@ class Steps:
         self.policy, self.calibration = self.folder / "policy", self.folder / "calibration"
 
     def generate(self, config: RunConfig) -> tuple[Path, ...]:
-        """Generate a dataset per object kind, and return it with those of earlier rounds.
+        """Generate a dataset per object kind, and return it with those of the first round.
 
-        An earlier round with the same config has the same data, which is not generated again.
+        Later rounds have new episodes, also if their ranges are those of the first. So every fine-tuning has as many
+        simulated episodes, whatever the strategy. Ranges of rounds in between are not used: they were replaced.
         """
         if self.settings.strategy == "real":
             return ()
@@ -66,12 +69,17 @@ class Steps:
             generate(
                 kind, folder, episodes=max(count, 1), workers=self.settings.workers, executor=self.executor
             )  # fmt: skip
-        for number in range(self.number):  # data from before a diagnosis too, because it may be wrong
-            datasets |= self._datasets(load_config(self.out / f"round-{number}" / "config.yaml"))
+        if self.number:  # data from before a diagnosis too, because it may be wrong
+            datasets |= self._datasets(load_config(self.out / "round-0" / "config.yaml"), first=True)
         return tuple(datasets)
 
-    def train(self, simulated: tuple[Path, ...], real: tuple[Path, ...], learnt: int) -> Card:
-        """Train the first policy, or fine-tune the policy of the previous round."""
+    def train(self, simulated: tuple[Path, ...], real: tuple[Path, ...], learnt: int, *, fitted: bool = False) -> Card:
+        """Train the first policy, or fine-tune the policy of the previous round.
+
+        Args:
+            learnt: number of real demonstrations.
+            fitted: the simulated data of this round is that of a twin which is fitted to the robot.
+        """
         from twinloop.learn.train import train
 
         before = self.out / f"round-{self.number - 1}"
@@ -81,7 +89,9 @@ class Steps:
             job = self._training_job(simulated, real, share)
         else:
             self.on_activity("fine-tuning")
-            job = self._finetuning_job(before, simulated, real, share)
+            job = self._finetuning_job(
+                before, simulated, real, share, simulated[: len(simulated) // 2] if fitted else ()
+            )
         train(job, self.policy)
         return read_card(self.policy)
 
@@ -99,7 +109,9 @@ class Steps:
             )
         )  # fmt: skip
 
-    def _finetuning_job(self, before: Path, simulated: tuple[Path, ...], real: tuple[Path, ...], share: float) -> Any:
+    def _finetuning_job(
+        self, before: Path, simulated: tuple[Path, ...], real: tuple[Path, ...], share: float, as_real: tuple[Path, ...]
+    ) -> Any:
         from twinloop.learn.finetune import FinetuneConfig, finetuning
         from twinloop.learn.optimise import TrainConfig
 
@@ -108,7 +120,7 @@ class Steps:
             FinetuneConfig(
                 before / "policy", data=real or simulated, keep=simulated if real else (), share=1 - share,
                 train=TrainConfig(steps=steps, learning_rate=TUNING_RATE),
-                seed=self.settings.seed + self.number,
+                seed=self.settings.seed + self.number, as_real=as_real,
             )
         )  # fmt: skip
 
@@ -165,7 +177,7 @@ class Steps:
             self.on_activity("diagnosing")
             episodes = self.settings.cell_episodes
             report = diagnose(
-                [runlog], candidate_of(self.policy), config, config_name=f"round-{self.number}",
+                [runlog], as_on_robot(self.policy), config, config_name=f"round-{self.number}",
                 cache=self.out / "banks", workers=self.settings.workers, executor=self.executor,
                 settings=DiagnoseConfig(cells=self.settings.cells, episodes=episodes, check_episodes=3 * episodes),
             )  # fmt: skip
@@ -174,7 +186,7 @@ class Steps:
             write_json(folder / "report.json", report.to_json())
         return read_report(folder)
 
-    def calibrate(self, config: RunConfig, report: GapReport, people: People) -> None:
+    def calibrate(self, people: People, config: RunConfig, report: GapReport) -> None:
         """Carry out the plan's calibration of the drive. A robot that cannot be calibrated is skipped."""
         if make_plan(report, robot=self.settings.robot).excites:
             people.require_ready(self.number, self._trials().name)
@@ -182,9 +194,11 @@ class Steps:
                 config, self.place.robot, self.calibration, seed=self.settings.seed, on_activity=self.on_activity
             )
 
-    def _datasets(self, config: RunConfig) -> dict[Path, RunConfig]:
-        kinds = self._kinds(config.with_seed(self.settings.seed)).values()
-        return {self.out / "datasets" / f"sim-{kind.digest[:12]}": kind for kind in kinds}
+    def _datasets(self, config: RunConfig, *, first: bool = False) -> dict[Path, RunConfig]:
+        """Folder -> config of the round's simulated data. first: those of the first round."""
+        seed = self.settings.seed + (0 if first or not self.number else LATER_SEED)
+        kinds = self._kinds(config.with_seed(seed)).values()
+        return {self.out / "datasets" / f"sim-{kind.digest[:12]}-{seed}": kind for kind in kinds}
 
     def _kinds(self, config: RunConfig) -> dict[str, RunConfig]:
         names = self.settings.objects or (config.scene.world.things[0].object.name,)
@@ -197,4 +211,5 @@ class Steps:
 
 def tuning_steps(settings: LoopConfig, before: Round) -> int:
     """More steps if the policy failed in the twin too: that is not a gap but too little training."""
-    return settings.finetune_steps * (LONGER_TUNING if (before.twin["rate"] or 0.0) < settings.target else 1)
+    longer = settings.longer_tuning and (before.twin["rate"] or 0.0) < settings.target
+    return settings.finetune_steps * (LONGER_TUNING if longer else 1)

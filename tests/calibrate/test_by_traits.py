@@ -1,0 +1,60 @@
+"""Fitting many rows to traits: a linear world is recovered, and what the traits do not tell apart stays correlated."""
+
+import numpy as np
+import pytest
+
+from twinloop.calibrate.by_traits import FittedColumn, FittedTwin, _posterior, fitted_columns
+from twinloop.curate.rates import Rate
+from twinloop.run.default import embedded_config
+
+
+def columns() -> dict[str, FittedColumn]:
+    return {column.name: column for column in fitted_columns(embedded_config(), ("latency", "sensing", "actuation"))}
+
+
+def test_columns_are_the_constant_errors_of_the_gaps():
+    names = columns()
+    assert {"action_delay_ms", "tracker_noise_mm", "servo_stiffness_scale", "tracker_bias_mm.x"} <= set(names)
+    assert "friction_coefficient" not in names  # of another gap
+    assert "object_shift_probability" not in names  # an event
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "value"),
+    [
+        ("action_delay_ms", 0.0, 0.0),
+        ("action_delay_ms", 1.0, 60.0),
+        ("action_delay_ms", -1.0, 0.0),  # a delay is never negative
+        ("servo_stiffness_scale", -1.0, 0.7),
+        ("servo_stiffness_scale", 1.0, 1.3),
+        ("tracker_bias_mm.x", -1.0, -5.0),
+    ],
+)
+def test_sizes_are_those_of_causes(name: str, size: float, value: float):
+    assert columns()[name].values(np.array([size])) == pytest.approx([value])
+
+
+def test_the_sum_of_two_delays_is_known_and_the_parts_are_not():
+    both, other = np.array([[1.0, 1.0, 0.0]]), np.array([[0.0, 0.0, 1.0]])
+    slopes, truth = np.concatenate([both, other]), np.array([0.5, 1.1, -0.7])
+    mean, covariance = _posterior([(slopes, slopes @ truth, np.array([1e4, 1e4]))], 3)
+    assert mean[0] + mean[1] == pytest.approx(1.6, abs=0.01)
+    assert mean[2] == pytest.approx(-0.7, abs=0.01)
+    assert covariance[0, 0] > 0.4
+    assert np.sqrt([1, 1, 0] @ covariance @ [1, 1, 0]) < 0.02
+
+
+def test_a_trait_that_no_row_explains_changes_little():
+    rng = np.random.default_rng(1)
+    slopes, truth = rng.standard_normal((30, 3)), np.array([0.5, 1.1, -0.7])
+    levels = slopes @ truth
+    levels[4] += 50.0
+    mean, _ = _posterior([(slopes, levels, np.full(30, 100.0))], 3)
+    assert mean == pytest.approx(truth, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("twin", "robot", "predicts"), [(30, 10, True), (64, 9, False), (5, 16, False), (60, 20, True)]
+)
+def test_a_fitted_twin_must_succeed_as_often_as_the_robot(twin: int, robot: int, predicts: bool):
+    assert FittedTwin({}, Rate(twin, 64), Rate(robot, 20), ()).predicts_success is predicts

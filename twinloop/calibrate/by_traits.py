@@ -1,0 +1,225 @@
+"""Fit a twin to a policy's episodes on a robot: values of many rows at once, from the traits of the episodes.
+
+The policy is simulated with values drawn around the present estimate, other ones in every episode. The traits are
+regressed on the values, and the robot's traits give a normal posterior of the values. This is repeated around the new
+estimate (statistical linearisation, as in ensemble Kalman inversion: Iglesias, Law and Stuart, arXiv 1209.2736). The
+values of a row are correlated in the posterior: the sum of two delays may be known well and the parts badly. Samples of
+the posterior keep that; intervals of single rows do not.
+
+A value is given by its signed size, as in the causes of diagnosis: 0 is nominal, 1 the end of the row's sensible range.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from twinloop.calibrate.by_discriminator import TraitSimulator, real_episodes
+from twinloop.curate.rates import Rate
+from twinloop.diagnose.causes import Cause
+from twinloop.diagnose.engine_spread import engine_spread
+from twinloop.diagnose.hypothesis_set import causes_in
+from twinloop.diagnose.summary import ENTRIES, RESOLUTIONS
+from twinloop.diagnose.traits import TRAITS, measure_traits
+from twinloop.learn.candidate import Candidate
+from twinloop.randomize.parameter import Gap
+from twinloop.run.config import RunConfig
+
+ROUNDS, EPISODES = 3, 192
+SAMPLES, CHECKED = 32, 64
+"""Samples of the posterior, and episodes that are simulated with them to predict the success of the policy."""
+REWEIGHTINGS = 10
+MOST_SIZE = 2.5
+PRIOR_STD = 1.0
+INFLATED = 1.5
+"""The next episodes are spread wider than the posterior by this factor, so that they also cover its error."""
+MIN_STD = 0.1
+DEPENDENT = 2.0
+"""Factor on the variance of the robot's traits. Several traits show the same error, so they are not independent."""
+FREEDOM = 4.0
+"""Degrees of freedom of the noise: a few traits differ for reasons that no row describes."""
+RIDGE = 1.0
+KNOWN = 0.5  # share of episodes that must have a trait
+SUCCESS = next(place for place, trait in enumerate(TRAITS) if trait.name == "success")
+
+
+@dataclass(frozen=True)
+class FittedColumn:
+    """A column of the draws that is fitted: below nominal, above it, or both."""
+
+    low: Cause | None
+    high: Cause | None
+
+    @property
+    def name(self) -> str:
+        cause = self.high or self.low
+        assert cause is not None
+        return f"{cause.row}.{cause.element}" if cause.element else cause.row
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Smallest and largest size."""
+        low, high = (0.0 if cause is None else min(MOST_SIZE, cause.max_size) for cause in (self.low, self.high))
+        return -low, high
+
+    def values(self, sizes: np.ndarray) -> np.ndarray:
+        cause = self.high or self.low
+        assert cause is not None
+        return np.array([
+            self.high.value(size) if size > 0 and self.high else self.low.value(-size) if size < 0 and self.low
+            else cause.nominal
+            for size in np.clip(sizes, *self.ends)
+        ])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FittedTwin:
+    """Values of rows under which a policy behaves in the twin as on the robot.
+
+    Attributes:
+        values: column of the draws -> (n,) samples; sample k of all columns belongs together.
+        success: of the policy in the twin with these values.
+        robot: success of the policy on the robot.
+        logs: digests of the runlogs.
+    """
+
+    values: dict[str, np.ndarray]
+    success: Rate
+    robot: Rate
+    logs: tuple[str, ...]
+
+    @property
+    def predicts_success(self) -> bool:
+        """Whether the robot's successes are usual for the twin's success rate (two-sided, 5 %)."""
+        from scipy.stats import betabinom
+
+        won, lost = self.success.successes + 0.5, self.success.trials - self.success.successes + 0.5
+        there = betabinom(self.robot.trials, won, lost)
+        below, above = there.cdf(self.robot.successes), there.sf(self.robot.successes - 1)
+        return bool(2 * min(below, above) >= 0.05)
+
+
+def fitted_columns(config: RunConfig, gaps: Sequence[Gap]) -> tuple[FittedColumn, ...]:
+    """The columns of constant errors in these gaps."""
+    causes: dict[tuple[str, str], dict[str, Cause]] = {}
+    for cause in causes_in(config):
+        if cause.gap in gaps and cause.side in ("low", "high") and not cause.worse and not cause.dependent:
+            causes.setdefault((cause.row, cause.element), {})[cause.side] = cause
+    return tuple(FittedColumn(sides.get("low"), sides.get("high")) for sides in causes.values())
+
+
+def fit_twin(
+    config: RunConfig, logs: Sequence[tuple[Path, Candidate]], columns: Sequence[FittedColumn], *, seed: int
+) -> FittedTwin:
+    """Fit columns to episodes on a robot.
+
+    Args:
+        logs: runlogs, each with the policy that acted. The success of the last one is compared with the twin's.
+
+    Raises:
+        UsageError: too few episodes of a policy, or a runlog of another robot.
+    """
+    ends, rng = np.array([column.ends for column in columns]), np.random.default_rng(seed)
+    sources = [_Source(config, log, candidate, columns, seed=seed) for log, candidate in logs]
+    mean, covariance = np.zeros(len(columns)), PRIOR_STD**2 * np.eye(len(columns))
+    for _ in range(ROUNDS):
+        spread = INFLATED**2 * covariance + MIN_STD**2 * np.eye(len(columns))
+        for source in sources:
+            source.simulate(np.clip(rng.multivariate_normal(mean, spread, EPISODES), *ends.T))
+        mean, covariance = _posterior([source.linearised() for source in sources], len(columns))
+        mean = np.clip(mean, *ends.T)
+    samples = np.clip(rng.multivariate_normal(mean, covariance, SAMPLES), *ends.T)
+    success = sources[-1].success(np.repeat(samples, CHECKED // SAMPLES, axis=0))
+    digests = tuple(digest for source in sources for digest in source.digests)
+    return FittedTwin(_values(columns, samples), success, sources[-1].robot_success, digests)
+
+
+class _Source:
+    """The episodes of one policy: those on the robot, and simulated ones with other sizes of the columns in each."""
+
+    def __init__(
+        self, config: RunConfig, log: Path, candidate: Candidate, columns: Sequence[FittedColumn], *, seed: int
+    ):
+        widest = {column.name: _ends(column.values(np.array(column.ends))) for column in columns}
+        self._columns, self._simulator = columns, TraitSimulator(config, widest, candidate, seed=seed)
+        read, digests = real_episodes(config, [log], candidate)
+        self.digests = tuple(digests.values())
+        traits = measure_traits(read(self._simulator.arm))
+        self.robot_success = _success(traits)
+        self._robot, self._noise = _levels(traits, self._simulator.arm.weight_n)
+        self._sizes, self._traits = np.zeros((0, len(columns))), np.zeros((0, len(TRAITS)))
+
+    def simulate(self, sizes: np.ndarray) -> None:
+        traits = self._simulator.traits_at(_values(self._columns, sizes))
+        # Those of the last two rounds are kept. Earlier ones are too far from the estimate for a linear model.
+        self._sizes = np.concatenate([self._sizes[-EPISODES:], sizes])
+        self._traits = np.concatenate([self._traits[-EPISODES:], _scaled(traits)])
+
+    def success(self, sizes: np.ndarray) -> Rate:
+        return _success(self._simulator.traits_at(_values(self._columns, sizes)))
+
+    def linearised(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(traits, columns) slopes, (traits,) levels of the robot at size 0, and (traits,) their precision.
+
+        A level is slope · sizes + noise. Traits that are not known on both sides are left out.
+        """
+        slopes, levels, precisions = [], [], []
+        for place in np.flatnonzero(np.isfinite(self._robot) & np.isfinite(self._noise)):
+            known = np.isfinite(self._traits[:, place])
+            if known.mean() < KNOWN:
+                continue
+            sizes, traits = self._sizes[known], self._traits[known, place]
+            centre, middle = sizes.mean(axis=0), traits.mean()
+            away = sizes - centre
+            slope = np.linalg.solve(away.T @ away + RIDGE * np.eye(len(centre)), away.T @ (traits - middle))
+            error = traits - middle - away @ slope
+            free = max(1, len(traits) - len(centre) - 1)
+            slopes.append(slope)
+            levels.append(self._robot[place] - middle + slope @ centre)
+            precisions.append(1 / (self._noise[place] + error @ error / free / len(traits) + 1e-12))
+        return np.array(slopes).reshape(-1, len(self._columns)), np.array(levels), np.array(precisions)
+
+
+def _posterior(
+    linearised: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], columns: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of the sizes. Noise has a Student's t distribution (iteratively reweighted)."""
+    slope, level, precision = (np.concatenate(parts) for parts in zip(*linearised, strict=True))
+    mean, covariance, robust = np.zeros(columns), np.eye(columns), np.ones(len(level))
+    for _ in range(REWEIGHTINGS):
+        weighted = slope * (robust * precision)[:, None]
+        covariance = np.linalg.inv(slope.T @ weighted + np.eye(columns) / PRIOR_STD**2)
+        mean = covariance @ (weighted.T @ level)
+        robust = (FREEDOM + 1) / (FREEDOM + precision * np.square(level - slope @ mean))
+    return mean, covariance
+
+
+def _levels(traits: np.ndarray, arm_weight_n: float) -> tuple[np.ndarray, np.ndarray]:
+    """((traits,) means on the robot, (traits,) their variance with that between engines); NaN for unknown ones."""
+    scaled, known = _scaled(traits), np.isfinite(traits)
+    usable, columns = known.mean(axis=0) >= KNOWN, list(zip(scaled.T, known.T, strict=True))
+    usable &= np.array([not trait.outcome or place == SUCCESS for place, trait in enumerate(TRAITS)])
+    between = np.array([np.std(column[seen]) if seen.any() else np.nan for column, seen in columns])
+    level = np.array([column[seen].mean() if seen.any() else np.nan for column, seen in columns])
+    engines = engine_spread().for_arm(arm_weight_n).variance(np.append(between, np.ones(len(ENTRIES) - len(TRAITS))))
+    count = np.maximum(known.sum(axis=0), 1)
+    small = np.square(RESOLUTIONS[: len(TRAITS)])
+    variance = DEPENDENT * ((np.square(between) + small) / count + engines[: len(TRAITS)] + small)
+    return np.where(usable, level, np.nan), variance
+
+
+def _success(traits: np.ndarray) -> Rate:
+    return Rate(int(traits[:, SUCCESS].sum()), len(traits))
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
+
+
+def _values(columns: Sequence[FittedColumn], sizes: np.ndarray) -> dict[str, np.ndarray]:
+    return {column.name: column.values(sizes[:, place]) for place, column in enumerate(columns)}
+
+
+def _scaled(traits: np.ndarray) -> np.ndarray:
+    return np.column_stack([trait.scaled(traits[:, place]) for place, trait in enumerate(TRAITS)])

@@ -1,0 +1,148 @@
+"""RobotTwin: the twin of a robot, from the policies' trials on it in several rounds.
+
+1. A diagnosis of the trials says which gaps are open.
+2. The rows of these gaps are fitted together to the logs of all rounds (`by_traits.py`).
+3. If the policy succeeds in the fitted twin about as often as on the robot, the next data is generated there. Otherwise
+   ranges change by the diagnosis; and if that does not predict the robot's success either, they stay as they are.
+
+A round in which a fit of the known gaps predicts the robot's success needs no new diagnosis.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from twinloop.calibrate.by_traits import FittedTwin, fit_twin, fitted_columns
+from twinloop.calibrate.fitted_twin import FITTED, read_fitted, with_fitted, write_fitted
+from twinloop.calibrate.robot_session import calibrated_config
+from twinloop.diagnose.causes import VARYING
+from twinloop.diagnose.layout import as_laid_out
+from twinloop.diagnose.report import GapReport, read_report
+from twinloop.diagnose.widening import SUSPECTED, widen_by_diagnosis
+from twinloop.learn.candidate import as_on_robot
+from twinloop.randomize.parameter import Gap
+from twinloop.run.config import RunConfig
+
+CALIBRATION, DIAGNOSIS, REPORT = "calibration", "diagnosis", "report.json"
+KEPT = "The explanation does not predict the robot's success, so the ranges stay as they are."
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The trials of a policy on the robot. folder: of the round, for diagnosis, calibration and fit."""
+
+    folder: Path
+    policy: Path
+    runlog: Path
+
+
+class RobotTwin:
+    """The twin of a robot.
+
+    Args:
+        first: the config of the first round.
+        trials: those of all rounds so far. The last ones are explained.
+    """
+
+    def __init__(self, first: RunConfig, trials: Sequence[Trials]):
+        self._first, self._trials, self._last = first, trials, trials[-1]
+
+    @cached_property
+    def _laid_out(self) -> RunConfig:
+        """The first config with the layout of the logged scenes. It is seen directly, without an explanation."""
+        return as_laid_out(self._first, self._last.runlog)
+
+    @property
+    def fitted(self) -> FittedTwin | None:
+        """The twin that is fitted to the logs, if it predicts the success of the last policy."""
+        fitted = read_fitted(self._last.folder / FITTED)
+        return fitted if fitted is not None and fitted.predicts_success else None
+
+    def explain(
+        self,
+        diagnose: Callable[[RunConfig], GapReport],
+        calibrate: Callable[[RunConfig, GapReport], None],
+        *,
+        seed: int,
+    ) -> GapReport | None:
+        """Explain the last trials; None if a fit of the gaps of an earlier diagnosis does.
+
+        Args:
+            diagnose: diagnoses the last trials with a config, and stores the report.
+            calibrate: carries out the calibration that a report asks for.
+        """
+        report = self._last_report()
+        if report is not None and not (self._last.folder / DIAGNOSIS / REPORT).exists():
+            self._fit(report, seed=seed)
+            if self.fitted is not None:
+                return None
+            (self._last.folder / FITTED).unlink(missing_ok=True)
+        report = diagnose(self._first)
+        calibrate(self._first, report)
+        self._fit(report, seed=seed)
+        return report
+
+    def next_config(self) -> RunConfig:
+        """The config with which the next data is generated."""
+        if self.fitted is not None:
+            return with_fitted(self._base()[0], self.fitted)
+        config, calibrated = calibrated_config(self._laid_out, self._last.folder / CALIBRATION)
+        return diagnosed_config(config, read_report(self._last.folder / DIAGNOSIS), calibrated=calibrated)
+
+    def verdict(self, report: GapReport | None) -> str:
+        """The verdict of the diagnosis, and the use that is made of it."""
+        text = "" if report is None else report.verdict()
+        if self.fitted is not None:
+            success = self.fitted.success
+            rate = f"{success.successes} of {success.trials}"
+            return f"{text} The twin is fitted to the logs; the policy succeeds in {rate} episodes there.".strip()
+        return text if report is None or report.predicts_success else f"{text} {KEPT}"
+
+    def _fit(self, report: GapReport, *, seed: int) -> None:
+        """Fit the suspected gaps to all logs, once."""
+        file = self._last.folder / FITTED
+        config, calibrated = self._base()
+        columns = fitted_columns(config, suspected_gaps(report))
+        columns = [column for column in columns if column.name.partition(".")[0] not in calibrated]
+        if columns and not file.exists():
+            logs = [(trials.runlog, as_on_robot(trials.policy)) for trials in self._trials]
+            write_fitted(fit_twin(config, logs, columns, seed=seed), file)
+
+    def _last_report(self) -> GapReport | None:
+        folder = self._diagnosed_folder()
+        return None if folder is None else read_report(folder / DIAGNOSIS)
+
+    def _diagnosed_folder(self) -> Path | None:
+        folders = [trials.folder for trials in reversed(self._trials)]
+        return next((folder for folder in folders if (folder / DIAGNOSIS / REPORT).exists()), None)
+
+    def _base(self) -> tuple[RunConfig, frozenset[str]]:
+        """The config to which fitted rows are added, and the rows that are calibrated already.
+
+        It has the layout of the scenes, the last calibration, and the ranges of the last diagnosis for gaps whose rows
+        differ from episode to episode.
+        """
+        folder, report = self._diagnosed_folder(), self._last_report()
+        if folder is None or report is None:
+            return self._laid_out, frozenset()
+        config, calibrated = calibrated_config(self._laid_out, folder / CALIBRATION)
+        findings = tuple(
+            finding if finding.gap in VARYING else replace(finding, probability=0.0, differs=0.0)
+            for finding in report.findings
+        )
+        return widen_by_diagnosis(config, replace(report, findings=findings), calibrated=calibrated), calibrated
+
+
+def suspected_gaps(report: GapReport) -> tuple[Gap, ...]:
+    """Gaps that may be open and whose errors are constant, so that they can be fitted."""
+    return tuple(
+        finding.gap
+        for finding in report.findings
+        if max(finding.probability, finding.differs) >= SUSPECTED and finding.gap not in VARYING
+    )
+
+
+def diagnosed_config(config: RunConfig, report: GapReport, *, calibrated: frozenset[str]) -> RunConfig:
+    """The config with the ranges of a diagnosis; unchanged if its explanation does not predict the robot's success."""
+    return widen_by_diagnosis(config, report, calibrated=calibrated) if report.predicts_success else config
