@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twinloop.calibrate.by_traits import FittedColumn, FittedTwin, _posterior, fitted_columns
+from twinloop.calibrate.by_traits import FittedColumn, FittedTwin, _determined, _posterior, fitted_columns
 from twinloop.curate.rates import Rate
 from twinloop.run.default import embedded_config
 
@@ -44,6 +44,15 @@ def test_the_sum_of_two_delays_is_known_and_the_parts_are_not():
     assert np.sqrt([1, 1, 0] @ covariance @ [1, 1, 0]) < 0.02
 
 
+def test_a_column_that_the_traits_do_not_determine_stays_nominal():
+    covariance = np.array([[0.04, 0.0, 0.1], [0.0, 0.09, 0.0], [0.1, 0.0, 1.0]])
+    known, mean, left = _determined(np.array([0.5, -0.3, 1.0]), covariance)
+    assert known.tolist() == [0, 1]
+    # The third column is 0 instead of 1, so the first is what goes with that.
+    assert mean == pytest.approx([0.5 - 0.1, -0.3])
+    assert left == pytest.approx(np.diag([0.04 - 0.01, 0.09]))
+
+
 def test_a_trait_that_no_row_explains_changes_little():
     rng = np.random.default_rng(1)
     slopes, truth = rng.standard_normal((30, 3)), np.array([0.5, 1.1, -0.7])
@@ -54,7 +63,16 @@ def test_a_trait_that_no_row_explains_changes_little():
 
 
 @pytest.mark.parametrize(
-    ("twin", "robot", "predicts"), [(30, 10, True), (64, 9, False), (5, 16, False), (60, 20, True)]
+    ("twin", "robot", "severe", "predicts"),
+    [
+        (30, 10, False, True),
+        (60, 20, False, True),
+        (5, 16, True, False),  # the policy fails far more often than on the robot: these are not its values
+        (64, 9, False, False),  # something else makes the policy fail on the robot
+    ],
 )
-def test_a_fitted_twin_must_succeed_as_often_as_the_robot(twin: int, robot: int, predicts: bool):
-    assert FittedTwin({}, Rate(twin, 64), Rate(robot, 20), ()).predicts_success is predicts
+def test_a_fitted_twin_in_which_the_policy_fails_more_often_is_too_severe(
+    twin: int, robot: int, severe: bool, predicts: bool
+):
+    fitted = FittedTwin({}, Rate(twin, 64), Rate(robot, 20), ())
+    assert (fitted.too_severe, fitted.predicts_success) == (severe, predicts)

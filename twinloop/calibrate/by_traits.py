@@ -26,7 +26,7 @@ from twinloop.learn.candidate import Candidate
 from twinloop.randomize.parameter import Gap
 from twinloop.run.config import RunConfig
 
-ROUNDS, EPISODES = 3, 192
+ROUNDS, EPISODES = 3, 128
 SAMPLES, CHECKED = 32, 64
 """Samples of the posterior, and episodes that are simulated with them to predict the success of the policy."""
 REWEIGHTINGS = 10
@@ -40,6 +40,8 @@ DEPENDENT = 2.0
 FREEDOM = 4.0
 """Degrees of freedom of the noise: a few traits differ for reasons that no row describes."""
 RIDGE = 1.0
+UNDETERMINED = 0.6
+"""A column stays nominal if its deviation is more than this share of the deviation before any log."""
 KNOWN = 0.5  # share of episodes that must have a trait
 SUCCESS = next(place for place, trait in enumerate(TRAITS) if trait.name == "success")
 
@@ -78,7 +80,8 @@ class FittedTwin:
     """Values of rows under which a policy behaves in the twin as on the robot.
 
     Attributes:
-        values: column of the draws -> (n,) samples; sample k of all columns belongs together.
+        values: column of the draws -> (n,) samples; sample k of all columns belongs together. Columns that the logs do
+            not determine are left out.
         success: of the policy in the twin with these values.
         robot: success of the policy on the robot.
         logs: digests of the runlogs.
@@ -90,14 +93,24 @@ class FittedTwin:
     logs: tuple[str, ...]
 
     @property
-    def predicts_success(self) -> bool:
-        """Whether the robot's successes are usual for the twin's success rate (two-sided, 5 %)."""
+    def too_severe(self) -> bool:
+        """Whether the policy fails significantly more often in the twin than on the robot (one-sided, 5 %).
+
+        Then the values are not the robot's. The opposite is usual, and no reason against the values: the traits
+        determine them, and engines differ in where a policy begins to fail.
+        """
         from scipy.stats import betabinom
 
         won, lost = self.success.successes + 0.5, self.success.trials - self.success.successes + 0.5
-        there = betabinom(self.robot.trials, won, lost)
-        below, above = there.cdf(self.robot.successes), there.sf(self.robot.successes - 1)
-        return bool(2 * min(below, above) >= 0.05)
+        return bool(betabinom(self.robot.trials, won, lost).sf(self.robot.successes - 1) < 0.05)
+
+    @property
+    def predicts_success(self) -> bool:
+        """Whether the policy does not succeed significantly more often in the twin either."""
+        from scipy.stats import betabinom
+
+        won, lost = self.success.successes + 0.5, self.success.trials - self.success.successes + 0.5
+        return not self.too_severe and bool(betabinom(self.robot.trials, won, lost).cdf(self.robot.successes) >= 0.05)
 
 
 def fitted_columns(config: RunConfig, gaps: Sequence[Gap]) -> tuple[FittedColumn, ...]:
@@ -129,10 +142,14 @@ def fit_twin(
             source.simulate(np.clip(rng.multivariate_normal(mean, spread, EPISODES), *ends.T))
         mean, covariance = _posterior([source.linearised() for source in sources], len(columns))
         mean = np.clip(mean, *ends.T)
-    samples = np.clip(rng.multivariate_normal(mean, covariance, SAMPLES), *ends.T)
+    determined, mean, covariance = _determined(mean, covariance)
+    samples = np.zeros((SAMPLES, len(columns)))
+    samples[:, determined] = rng.multivariate_normal(mean, covariance, SAMPLES)
+    samples = np.clip(samples, *ends.T)
     success = sources[-1].success(np.repeat(samples, CHECKED // SAMPLES, axis=0))
     digests = tuple(digest for source in sources for digest in source.digests)
-    return FittedTwin(_values(columns, samples), success, sources[-1].robot_success, digests)
+    values = _values([columns[place] for place in determined], samples[:, determined])
+    return FittedTwin(values, success, sources[-1].robot_success, digests)
 
 
 class _Source:
@@ -193,6 +210,18 @@ def _posterior(
         mean = covariance @ (weighted.T @ level)
         robust = (FREEDOM + 1) / (FREEDOM + precision * np.square(level - slope @ mean))
     return mean, covariance
+
+
+def _determined(mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns that the traits determine, and mean and covariance of their sizes if the others are nominal."""
+    std = np.sqrt(np.diag(covariance))
+    known, other = np.flatnonzero(std < UNDETERMINED * PRIOR_STD), np.flatnonzero(std >= UNDETERMINED * PRIOR_STD)
+    gain = np.linalg.solve(covariance[np.ix_(other, other)], covariance[np.ix_(other, known)]).T
+    return (
+        known,
+        mean[known] - gain @ mean[other],
+        covariance[np.ix_(known, known)] - gain @ covariance[other][:, known],
+    )
 
 
 def _levels(traits: np.ndarray, arm_weight_n: float) -> tuple[np.ndarray, np.ndarray]:

@@ -2,10 +2,10 @@
 
 1. A diagnosis of the trials says which gaps are open.
 2. The rows of these gaps are fitted together to the logs of all rounds (`by_traits.py`).
-3. If the policy succeeds in the fitted twin about as often as on the robot, the next data is generated there. Otherwise
-   ranges change by the diagnosis; and if that does not predict the robot's success either, they stay as they are.
+3. The next data is generated in the fitted twin, unless the policy fails more often there than on the robot. Then
+   ranges change by the diagnosis; and if its explanation does not predict the robot's success, they stay as they are.
 
-A round in which a fit of the known gaps predicts the robot's success needs no new diagnosis.
+A round in which the known gaps can be fitted needs no new diagnosis.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,9 +55,9 @@ class RobotTwin:
 
     @property
     def fitted(self) -> FittedTwin | None:
-        """The twin that is fitted to the logs, if it predicts the success of the last policy."""
+        """The twin that is fitted to the logs, if the last policy does not fail in it more often than on the robot."""
         fitted = read_fitted(self._last.folder / FITTED)
-        return fitted if fitted is not None and fitted.predicts_success else None
+        return None if fitted is None or fitted.too_severe else fitted
 
     def explain(
         self,
@@ -96,7 +96,8 @@ class RobotTwin:
         if self.fitted is not None:
             success = self.fitted.success
             rate = f"{success.successes} of {success.trials}"
-            return f"{text} The twin is fitted to the logs; the policy succeeds in {rate} episodes there.".strip()
+            more = "" if self.fitted.predicts_success else ", so something else makes it fail on the robot"
+            return f"{text} The twin is fitted to the logs; the policy succeeds in {rate} episodes there{more}.".strip()
         return text if report is None or report.predicts_success else f"{text} {KEPT}"
 
     def _fit(self, report: GapReport, *, seed: int) -> None:

@@ -11,7 +11,7 @@ from twinloop.errors import UsageError
 from twinloop.fleet.executor import LocalExecutor, Work
 from twinloop.gate.evaluation import rate_json
 from twinloop.pipeline.loop.record import NOT_DEPLOYED, Round, read_round, write_json
-from twinloop.pipeline.loop.settings import LoopConfig
+from twinloop.pipeline.loop.settings import LoopConfig, refuse_another
 from twinloop.pipeline.loop.steps import LATER_SEED, LONGER_TUNING, Steps, tuning_steps
 from twinloop.randomize.distribution import Uniform
 from twinloop.run.config import RunConfig
@@ -56,6 +56,14 @@ def test_every_fine_tuning_has_the_episodes_of_the_first_round_and_as_many_new_o
     # The same ranges give new episodes in a later round, once.
     assert {Dataset.open(folder).header.run_seed for folder in made[1][:2]} == {settings.seed + LATER_SEED}
     assert made[3] == made[1] != made[2]
+
+
+def test_a_loop_with_a_short_schedule_continues(tmp_path: Path):
+    settings = LoopConfig(robot="twin", rounds=1, schedule=(10,))
+    refuse_another(tmp_path, ranged(0.1), settings)
+    refuse_another(tmp_path, ranged(0.1), settings)
+    with pytest.raises(UsageError, match="other settings"):
+        refuse_another(tmp_path, ranged(0.1), replace(settings, schedule=(12,)))
 
 
 @dataclass(frozen=True)

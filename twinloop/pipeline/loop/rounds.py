@@ -140,9 +140,8 @@ def _prepare(
     if settings.strategy == "diagnose" and trials.runlog is not None:
         twin = _robot_twin(steps.out, done.number, trials.runlog)
         assert twin is not None
-        report = twin.explain(
-            lambda config: steps.diagnose(config, trials.runlog), partial(steps.calibrate, people), seed=settings.seed
-        )
+        diagnose, calibrate = partial(steps.diagnose, runlog=trials.runlog), partial(steps.calibrate, people)
+        report = twin.explain(diagnose, calibrate, seed=settings.seed)
         verdict = twin.verdict(report)
     if settings.strategy in COLLECTING:
         gains = [(record.predicted_gain, record.realised_gain) for record in rounds]
@@ -166,8 +165,12 @@ def _robot_twin(out: Path, last: int, runlog: Path | None = None) -> RobotTwin |
     """The twin after round `last` of strategy `diagnose`. runlog: of that round, if it is not recorded yet."""
     trials = []
     for folder in (out / f"round-{number}" for number in range(last + 1)):
-        known = read_round(folder / "round.json").gate["runlog"] if (folder / "round.json").exists() else runlog
-        trials += [Trials(folder, folder / "policy", out / known)] if known else []
+        if runlog is None or folder != out / f"round-{last}":
+            known = read_round(folder / "round.json").gate["runlog"]
+            log = out / known if known else None
+        else:
+            log = runlog
+        trials += [Trials(folder, folder / "policy", log)] if log is not None else []
     return RobotTwin(load_config(out / "round-0" / "config.yaml"), trials) if trials else None
 
 

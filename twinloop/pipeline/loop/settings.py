@@ -105,6 +105,7 @@ def refuse_another(out: Path, config: RunConfig, settings: LoopConfig) -> None:
         raise CorruptError(f"{file}: holds a {type(content).__name__}; {what} were expected")
     content = {FORMER_KEYS.get(key, key): value for key, value in content.items()}
     digest = content.pop("config_digest", "")
+    content["rounds"] = settings.rounds  # it is not stored, and a short schedule does not fit the default
     before = _fixed(digest, record_from_json(LoopConfig, content, where=str(file), error=CorruptError))
     changed = [f"{key}: was {before[key]!r}, you gave {given[key]!r}" for key in given if before[key] != given[key]]
     if changed:
