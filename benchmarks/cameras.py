@@ -11,6 +11,7 @@ counted.
   graphics library is the reference.
 - drawn: our renderer alone.
 - live: images for 16 episodes at a time, as in the evaluation of a policy that sees; RGB only, with lens and sensor.
+- stages: CPU time per image in one thread, by stage: drawing, lens and sensor, encoding.
 - generate: `twinloop generate` from the start of the process to the finished dataset: physics, rendering, lens,
   sensor and depth errors, encoding, Parquet, fsync, LeRobot export, report. Every video is decoded afterwards and
   must have one frame per row.
@@ -28,6 +29,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,12 +41,14 @@ import numpy as np
 import yaml
 
 from twinloop.dataset import Dataset
-from twinloop.dataset.video import read_frames
+from twinloop.dataset.video import VideoWriter, read_frames
 from twinloop.observe.appearance import dress
 from twinloop.observe.gl import driver
 from twinloop.observe.image import sensed
-from twinloop.observe.moments import picture_ticks
+from twinloop.observe.moments import picture_ticks, shown_in
+from twinloop.observe.pictures import picture_features
 from twinloop.observe.quality import QUALITY_NAMES, QualityName
+from twinloop.observe.recording import PREFIX, HeldFrames
 from twinloop.observe.renderer import FilmRequest, Renderer
 from twinloop.run.config import RunConfig, load_config
 from twinloop.run.twin import twin_of
@@ -121,6 +125,40 @@ def live(renderer: Renderer, episodes: Episodes) -> Iterator[int]:
                 plain = replace(clip, camera=replace(clip.camera, depth=False))
                 sensed(plain, drawn_values[row], seed=0, attempt=row, name=f"{name}/{tick}")
         yield len(rows) * len(renderer.cameras)
+
+
+def stages(config_path: Path) -> dict[str, float]:
+    """CPU milliseconds per image of each stage after the simulation, in one thread."""
+    config = load_config(config_path)
+    renderer, episodes = simulated(config, DRAWN_EPISODES)
+    features = {feature.name: feature for feature in picture_features(config.cameras, renderer.twin)}
+    spent: dict[str, float] = dict.fromkeys(("draw", "sense", "video", "depth", "mask"), 0.0)
+    images, fps = 0, renderer.twin.control_hz
+    with tempfile.TemporaryDirectory() as name, ExitStack() as closing:
+        writers = {
+            key: closing.enter_context(VideoWriter(Path(name) / f"{key}.mp4", feature, fps))
+            for key, feature in features.items()
+        }
+        for row in range(-1, len(episodes.lengths)):
+            if row == 0:  # the round before has compiled and loaded everything
+                spent, images = dict.fromkeys(spent, 0.0), 0
+            values = {column: float(array[row]) for column, array in episodes.draws.values.items()}
+            began = time.thread_time()
+            clips = renderer.film(episodes, row)
+            spent["draw"] += time.thread_time() - began
+            for camera, clip in clips.items():
+                began = time.thread_time()
+                seen = sensed(clip, values, seed=0, attempt=row + 1, name=camera)
+                masks = seen.instance_ids
+                spent["sense"] += time.thread_time() - began
+                shown = shown_in(seen.ticks, int(episodes.lengths[row]))
+                for suffix, frames in (("", seen.rgb), ("_depth", seen.depth_m), ("_instances", masks)):
+                    key = f"{PREFIX}{camera}{suffix}"
+                    began = time.thread_time()
+                    writers[key].write(HeldFrames(frames, shown))
+                    spent[features[key].dtype] += time.thread_time() - began
+                images += len(seen.ticks)
+    return {stage: 1000 * seconds / images for stage, seconds in spent.items()}
 
 
 LOOPS: dict[str, Callable[[Renderer, Episodes], Iterator[int]]] = {"bare": bare, "drawn": drawn, "live": live}
@@ -202,6 +240,9 @@ def measured(quality: QualityName, folder: Path, args: argparse.Namespace, way: 
     processes, threads = way
     generated(config, folder / f"warm_up_{quality}", 2)  # Numba compiles once per installation
     ours = generated(config, folder / f"dataset_{quality}", args.episodes)
+    command = [sys.executable, __file__, "--loop", "stages", str(config)]
+    environment = os.environ | {"LP_NUM_THREADS": "0"}
+    staged = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
     alone = rate("drawn", config, args.seconds, processes=processes, threads=threads)
     seen = rate("live", config, args.seconds, processes=processes, threads=threads)
     return {
@@ -211,6 +252,7 @@ def measured(quality: QualityName, folder: Path, args: argparse.Namespace, way: 
         "drawn_cpu_ms": 1000 * alone[1],
         "live_pictures_per_s": seen[0],
         "live_cpu_ms": 1000 * seen[1],
+        **{f"stage_{stage}_ms": value for stage, value in staged.items()},
     }
 
 
@@ -222,6 +264,9 @@ def main() -> None:
     parser.add_argument("--quality", default="default,fast", help=f"any of {', '.join(QUALITY_NAMES)}")
     parser.add_argument("--loop", nargs=2, metavar=("KIND", "CONFIG"), help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.loop and args.loop[0] == "stages":
+        print(json.dumps(stages(Path(args.loop[1]))))
+        return
     if args.loop:
         loop(args.loop[0], Path(args.loop[1]), args.seconds)
         return

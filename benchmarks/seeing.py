@@ -46,7 +46,8 @@ PARTS = ("data", "train", "head", "figure", "blind", "poses", "work")
 DATA = {"pick_and_place": ((61, 1000),), "sort_by_colour": ((71, 1000),)}
 """Task -> run seeds and episodes of its demonstrations."""
 
-STEPS, HEAD_STEPS, HEAD_BATCH = 5000, 1500, 128
+STEPS = {"pick_and_place": 5000, "sort_by_colour": 3500}
+HEAD_STEPS, HEAD_BATCH = 1500, 128
 BATCH, SIZE_PX, RATE_HZ = 64, 96, 5
 FIGURE_SEED, WORK_SEED = 9200, 500
 REPORTED = ("steps", "loss", "held_out_loss", "waiting_share", "wall_s", "cpu_s", "resumed_from")
@@ -146,7 +147,7 @@ class Study:
         self.train_minutes = train_minutes
         self.task, self.folder, self.commands = task, folder, commands
         self.data = [(seed, 4 if quick else episodes) for seed, episodes in DATA[task]]
-        self.steps, self.head_steps = (4, 4) if quick else (STEPS, HEAD_STEPS)
+        self.steps, self.head_steps = (4, 4) if quick else (STEPS[task], HEAD_STEPS)
         self.trials = 4 if quick else trials
         for name in ("results", "configs"):
             (folder / name).mkdir(parents=True, exist_ok=True)
