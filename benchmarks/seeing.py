@@ -15,7 +15,8 @@ Parts, in this order; each result is kept in DIR, so a stopped run continues:
 4. figure: success in episodes of a run seed that neither training nor the search for settings used.
 5. blind: `mlp` from joint positions alone, on the same data and episodes. It shows how much luck explains.
 6. poses: error of the predicted positions of landmarks in held-out episodes of the data.
-7. work: as figure, on the seed that settings were chosen with; for work on the policy.
+7. images: as figure, for the policy of `train` without the training of `head`.
+8. work: as figure, on the seed that settings were chosen with; for work on the policy.
 
 CPU seconds are those of all processes of a part, in all sessions that it took. On a busy machine they are the fair
 measure; the wall time is not.
@@ -42,7 +43,7 @@ from twinloop.learn.policy import tensors_of
 from twinloop.learn.training_job import TrainingJobConfig, prepare
 from twinloop.randomize.table import TABLE
 
-PARTS = ("data", "train", "head", "figure", "blind", "poses", "work")
+PARTS = ("data", "train", "head", "figure", "blind", "poses", "images", "work")
 DATA = {"pick_and_place": ((61, 1000),), "sort_by_colour": ((71, 1000),)}
 """Task -> run seeds and episodes of its demonstrations."""
 
@@ -161,7 +162,7 @@ class Study:
             return json.loads(kept.read_text())
         makers = {
             "data": self.generate, "train": self.train, "head": self.train_head, "blind": self.blind,
-            "poses": self.poses,
+            "poses": self.poses, "images": lambda: self.judge("images", FIGURE_SEED, "images"),
         }  # fmt: skip
         result = makers.get(part, lambda: self.judge(part))()
         kept.write_text(json.dumps(result) + "\n")

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from twinloop.fleet.capacity import SLOTS_PER_WORKER, width_of, widths_of
+from twinloop.fleet.capacity import SEEING_SLOTS, SLOTS_PER_WORKER, width_of, widths_of
 from twinloop.run.default import embedded_config
 
 
@@ -11,6 +11,14 @@ def test_a_worker_has_no_more_slots_than_episodes():
     config = replace(config, rollout=replace(config.rollout, parallel_envs=10_000))
     assert width_of(config, 2, episodes=100) == 50
     assert width_of(config, 1) == SLOTS_PER_WORKER
+
+
+def test_an_evaluation_with_cameras_has_more_slots_than_a_shard():
+    config = embedded_config()
+    config = replace(config, cameras=config.cameras_or_default, dataset=replace(config.dataset, shard_episodes=4))
+    assert width_of(config, 1) == 4
+    assert width_of(config, 1, live=True) == SEEING_SLOTS
+    assert width_of(config, 2, episodes=20, live=True) == 10
 
 
 def test_a_run_of_several_tasks_fills_its_slots_with_the_episodes_of_a_task():

@@ -25,6 +25,10 @@ TASKS_PER_WORKER = 4
 """Number of tasks per worker from which on one worker simulates all episodes of a task. At the end of such a run,
 workers wait for the last task for a small part of the time."""
 
+SEEING_SLOTS = 32
+"""Simulations in flight of a worker that evaluates with cameras. With fewer, most rows of an inference are empty; with
+more, a few long episodes at the end cost more."""
+
 WORLDS = 4096
 """Maximum number of simulations in flight on a GPU, which needs many to be fast."""
 
@@ -50,17 +54,23 @@ def width_of(
     *,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     episodes: int = MOST_EPISODES,
+    live: bool = False,
 ) -> int:
     """Simulations in flight in each worker; of a run with several tasks, those of the widest task.
 
-    A worker that renders handles one shard at a time and needs no more slots. An empty slot costs time, so there are at
-    most as many slots as `episodes`.
+    A worker that renders recorded episodes handles one shard at a time and needs no more slots. An empty slot costs
+    time, so there are at most as many slots as `episodes`.
+
+    Args:
+        live: images are rendered while episodes are simulated, for a policy.
     """
     if len(config.by_task) > 1:
-        return max(width_of(one, workers, engine=engine, episodes=episodes) for one in config.by_task.values())
+        return max(
+            width_of(one, workers, engine=engine, episodes=episodes, live=live) for one in config.by_task.values()
+        )
     most = min(_slots(config) if engine.backend == "cpu" else WORLDS, -(-episodes // workers))
     if config.cameras:
-        most = min(most, config.dataset.shard_episodes)
+        most = min(most, SEEING_SLOTS if live else config.dataset.shard_episodes)
     return max(1, min(most, -(-config.rollout.parallel_envs // workers)))
 
 

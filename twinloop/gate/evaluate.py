@@ -93,7 +93,7 @@ def evaluate(
         folder=str(Path.cwd()),
         load=candidate.load,
         acting=acting,
-        width=1 if moves else min(width_of(config, workers, engine=engine), -(-episodes // workers)),
+        width=1 if moves else width_of(config, workers, engine=engine, episodes=episodes, live=True),
         engine=engine,
     )
     started, parts, succeeded = time.perf_counter(), [], 0

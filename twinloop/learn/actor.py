@@ -21,8 +21,9 @@ from twinloop.twin.twin import Twin
 
 BATCH = 16
 """Observations in one inference. With 256 slots and chunks of 8 actions, 32 slots are due per control period."""
-IMAGE_BATCH = 8
-"""Observations in one inference of a policy that sees. Each costs milliseconds, also those that only pad a batch."""
+IMAGE_BATCH = 4
+"""Observations in one inference of a policy that sees. Each costs milliseconds, also those that only pad a batch: of 32
+slots and chunks of 8 actions, 4 slots are due per control period."""
 
 
 class PolicyActor:
