@@ -63,8 +63,8 @@ def test_an_input_stays_in_its_episode(episodes):
 def test_the_arm_does_not_read_the_hand(episodes):
     arm, hand = parts_of(episodes.schema, "action")
     assert (arm, hand) == ((0, 1), (2,))
-    read = {column for each in inputs_of(episodes.schema, "action", arm) if each.feature != "contact"
-            for column in each.columns}  # fmt: skip
+    read = {column for part in inputs_of(episodes.schema, "action", arm) if part.feature != "contact"
+            for column in part.columns}  # fmt: skip
     assert read == {0, 1}
 
 

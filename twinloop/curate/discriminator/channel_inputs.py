@@ -91,7 +91,7 @@ def _same_part(schema: TrajectorySchema, feature: str, *, hand: bool) -> tuple[i
 
 
 def width_of(inputs: Sequence[ChannelInput]) -> int:
-    return sum(len(each.columns) for each in inputs)
+    return sum(len(part.columns) for part in inputs)
 
 
 def input_table(trajectories: Trajectories, inputs: Sequence[ChannelInput]) -> np.ndarray:
@@ -119,7 +119,7 @@ def _sources(trajectories: Trajectories, inputs: Sequence[ChannelInput]) -> dict
     signals = trajectories.signals
     return {
         (feature, transform): TRANSFORMS[transform](signals[feature]) if transform else signals[feature]
-        for feature, transform in {(each.feature, each.transform) for each in inputs}
+        for feature, transform in {(part.feature, part.transform) for part in inputs}
     }
 
 
@@ -133,16 +133,16 @@ def _fill(
     at = 0
     begin, stop, frames = rows.start or 0, rows.stop or len(table), trajectories.frames
     stop = min(stop, frames)
-    for each in inputs:
-        values = sources[each.feature, each.transform]
-        columns = slice(at, at + len(each.columns))
-        if len(each.columns) < values.shape[1]:
-            values = values[:, each.columns]
-        low, high = max(begin + each.lag, 0), min(stop + each.lag, frames)
+    for part in inputs:
+        values = sources[part.feature, part.transform]
+        columns = slice(at, at + len(part.columns))
+        if len(part.columns) < values.shape[1]:
+            values = values[:, part.columns]
+        low, high = max(begin + part.lag, 0), min(stop + part.lag, frames)
         if low < high:
-            table[low - each.lag - begin : high - each.lag - begin, columns] = values[low:high]
-        if each.lag:
-            outside, ends = trajectories.ends_at(each.lag)
+            table[low - part.lag - begin : high - part.lag - begin, columns] = values[low:high]
+        if part.lag:
+            outside, ends = trajectories.ends_at(part.lag)
             here = slice(*np.searchsorted(outside, (begin, stop)))
             table[outside[here] - begin, columns] = values[ends[here]]
         at = columns.stop

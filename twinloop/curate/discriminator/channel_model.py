@@ -106,17 +106,17 @@ def _inputs(schema: TrajectorySchema, model: ChannelModel) -> list[ChannelInput]
 def _common(schema: TrajectorySchema, models: Sequence[ChannelModel]) -> tuple[list[ChannelInput], np.ndarray]:
     """The inputs of all models, whole features each, and (inputs, outputs) their weights: 0 where one is not read."""
     whole: dict[tuple[str, int, str], ChannelInput] = {}
-    for each in (each for model in models for each in _inputs(schema, model)):
-        key = each.feature, each.lag, each.transform
-        every = tuple(range(len(schema.elements[each.feature])))
-        whole.setdefault(key, ChannelInput(each.feature, each.lag, every, each.transform))
-    ends = np.cumsum([len(each.columns) for each in whole.values()])
-    starts = {key: int(end) - len(each.columns) for (key, each), end in zip(whole.items(), ends, strict=True)}
+    for part in (part for model in models for part in _inputs(schema, model)):
+        key = part.feature, part.lag, part.transform
+        every = tuple(range(len(schema.elements[part.feature])))
+        whole.setdefault(key, ChannelInput(part.feature, part.lag, every, part.transform))
+    ends = np.cumsum([len(part.columns) for part in whole.values()])
+    starts = {key: int(end) - len(part.columns) for (key, part), end in zip(whole.items(), ends, strict=True)}
     weights = np.zeros((int(ends[-1]), sum(len(model.columns) for model in models)))
     output = 0
     for model in models:
         inputs = _inputs(schema, model)
-        rows = [starts[each.feature, each.lag, each.transform] + column for each in inputs for column in each.columns]
+        rows = [starts[part.feature, part.lag, part.transform] + column for part in inputs for column in part.columns]
         weights[rows, output : output + len(model.columns)] = model.weights[:-1]
         output += len(model.columns)
     return list(whole.values()), weights
