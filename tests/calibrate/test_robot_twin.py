@@ -1,15 +1,22 @@
 """Which diagnoses change the ranges of the next round."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.diagnose.test_plan import report, wrong
 from tests.pipeline.loop.test_steps import ranged
-from twinloop.calibrate.robot_twin import diagnosed_config
-from twinloop.diagnose.report import GapReport
+from twinloop.calibrate.by_traits import FittedTwin
+from twinloop.calibrate.fitted_twin import write_fitted
+from twinloop.calibrate.robot_twin import KEPT, RobotTwin, Trials, diagnosed_config
+from twinloop.curate.rates import Rate
+from twinloop.diagnose.report import GapReport, read_report
+from twinloop.pipeline.generate import generate
 
-DELAY = "action_delay_ms"
+DELAY, PLACE = "action_delay_ms", "object_position_noise_cm"
 
 
 def diagnosis(*, predicted: float | None, p_value: float | None) -> GapReport:
@@ -35,3 +42,41 @@ def test_ranges_change_only_if_the_explanation_predicts_the_success_of_the_robot
     config = diagnosed_config(ranged(1.0), report, calibrated=frozenset())
     assert (DELAY in config.randomization) is changes
     assert (config == ranged(1.0)) is not changes
+
+
+@pytest.fixture(scope="module")
+def runlog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log with one scene, which is too few to change the layout."""
+    folder = tmp_path_factory.mktemp("robot-twin") / "runlog"
+    generate(ranged(1.0), folder, episodes=1, workers=1)
+    return folder
+
+
+def robot_twin(tmp_path: Path, runlog: Path, fitted: FittedTwin | None) -> RobotTwin:
+    """After a round with a diagnosis that finds a delay, and things at other places than in the config."""
+    rows = {"latency": (wrong(DELAY, 80.0, 10.0),), "environment": (wrong(PLACE, 6.0, 15.0, spread=True),)}
+    found = report({"latency": 20.0, "environment": 20.0}, rows)
+    (tmp_path / "diagnosis").mkdir()
+    (tmp_path / "diagnosis" / "report.json").write_text(json.dumps(replace(found, predicted=1.0).to_json()))
+    if fitted is not None:
+        write_fitted(fitted, tmp_path / "fitted.json")
+    return RobotTwin(ranged(1.0), [Trials(tmp_path, tmp_path / "policy", runlog)])
+
+
+def test_data_is_generated_with_fitted_rows_and_the_layout_that_is_seen(tmp_path: Path, runlog: Path):
+    fitted = FittedTwin({DELAY: np.linspace(70.0, 90.0, 32)}, Rate(60, 64), Rate(10, 20), ("log",))
+    twin = robot_twin(tmp_path, runlog, fitted)
+    config = twin.next_config()
+    assert config.randomization[DELAY].support() == (70.0, 90.0)
+    assert config.randomization[PLACE] == ranged(1.0).randomization[PLACE]
+    assert "table_tilt_deg" in config.randomization  # another row of the environment gap, which is not seen
+    assert "something else makes it fail" in twin.verdict(None)
+
+
+def test_a_fit_that_is_too_severe_is_not_used(tmp_path: Path, runlog: Path):
+    fitted = FittedTwin({DELAY: np.linspace(70.0, 90.0, 32)}, Rate(0, 64), Rate(10, 20), ("log",))
+    twin = robot_twin(tmp_path, runlog, fitted)
+    assert twin.fitted is None
+    assert KEPT not in twin.verdict(None)
+    report = read_report(tmp_path / "diagnosis")
+    assert report.predicts_success is (DELAY in twin.next_config().randomization)

@@ -22,7 +22,9 @@ from twinloop.diagnose.report import GapReport, read_report
 from twinloop.diagnose.widening import SUSPECTED, widen_by_diagnosis
 from twinloop.learn.candidate import as_on_robot
 from twinloop.randomize.parameter import Gap
+from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
+from twinloop.run.randomization import ordered_rows
 
 CALIBRATION, DIAGNOSIS, REPORT = "calibration", "diagnosis", "report.json"
 KEPT = "The explanation does not predict the robot's success, so the ranges stay as they are."
@@ -121,8 +123,8 @@ class RobotTwin:
     def _base(self) -> tuple[RunConfig, frozenset[str]]:
         """The config to which fitted rows are added, and the rows that are calibrated already.
 
-        It has the layout of the scenes, the last calibration, and the ranges of the last diagnosis for gaps whose rows
-        differ from episode to episode.
+        It has the layout of the scenes as it is seen, the last calibration, and the ranges of the last diagnosis for
+        other rows that differ from episode to episode.
         """
         folder, report = self._diagnosed_folder(), self._last_report()
         if folder is None or report is None:
@@ -132,7 +134,10 @@ class RobotTwin:
             finding if finding.gap in VARYING else replace(finding, probability=0.0, differs=0.0)
             for finding in report.findings
         )
-        return widen_by_diagnosis(config, replace(report, findings=findings), calibrated=calibrated), calibrated
+        widened = widen_by_diagnosis(config, replace(report, findings=findings), calibrated=calibrated)
+        ranges = {name: kept for name, kept in widened.randomization.items() if not BY_NAME[name].lays_out}
+        layout = {name: seen for name, seen in config.randomization.items() if BY_NAME[name].lays_out}
+        return replace(widened, randomization=ordered_rows(ranges | layout)), calibrated
 
 
 def suspected_gaps(report: GapReport) -> tuple[Gap, ...]:
