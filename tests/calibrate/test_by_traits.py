@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twinloop.calibrate.by_traits import FittedColumn, FittedTwin, _determined, _posterior, fitted_columns
+from twinloop.calibrate.by_traits import FittedColumn, FittedTwin, _posterior, _samples, fitted_columns
 from twinloop.curate.rates import Rate
 from twinloop.run.default import embedded_config
 
@@ -44,13 +44,13 @@ def test_the_sum_of_two_delays_is_known_and_the_parts_are_not():
     assert np.sqrt([1, 1, 0] @ covariance @ [1, 1, 0]) < 0.02
 
 
-def test_a_column_that_the_traits_do_not_determine_stays_nominal():
+def test_a_column_that_the_traits_do_not_determine_is_constant():
     covariance = np.array([[0.04, 0.0, 0.1], [0.0, 0.09, 0.0], [0.1, 0.0, 1.0]])
-    known, mean, left = _determined(np.array([0.5, -0.3, 1.0]), covariance)
-    assert known.tolist() == [0, 1]
-    # The third column is 0 instead of 1, so the first is what goes with that.
-    assert mean == pytest.approx([0.5 - 0.1, -0.3])
-    assert left == pytest.approx(np.diag([0.04 - 0.01, 0.09]))
+    samples = _samples(np.array([0.5, -0.3, 1.0]), covariance, np.random.default_rng(1))
+    assert set(samples[:, 2]) == {1.0}
+    assert samples[:, :2].mean(axis=0) == pytest.approx([0.5, -0.3], abs=0.15)
+    # What the third column adds to the first is not in the samples.
+    assert samples[:, :2].std(axis=0) == pytest.approx([np.sqrt(0.03), 0.3], rel=0.35)
 
 
 def test_a_trait_that_no_row_explains_changes_little():

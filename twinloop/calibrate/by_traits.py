@@ -41,7 +41,7 @@ FREEDOM = 4.0
 """Degrees of freedom of the noise: a few traits differ for reasons that no row describes."""
 RIDGE = 1.0
 UNDETERMINED = 0.6
-"""A column stays nominal if its deviation is more than this share of the deviation before any log."""
+"""A column is not determined if its deviation is more than this share of the deviation before any log."""
 KNOWN = 0.5  # share of episodes that must have a trait
 SUCCESS = next(place for place, trait in enumerate(TRAITS) if trait.name == "success")
 
@@ -80,8 +80,7 @@ class FittedTwin:
     """Values of rows under which a policy behaves in the twin as on the robot.
 
     Attributes:
-        values: column of the draws -> (n,) samples; sample k of all columns belongs together. Columns that the logs do
-            not determine are left out.
+        values: column of the draws -> (n,) samples; sample k of all columns belongs together.
         success: of the policy in the twin with these values.
         robot: success of the policy on the robot.
         logs: digests of the runlogs.
@@ -142,14 +141,10 @@ def fit_twin(
             source.simulate(np.clip(rng.multivariate_normal(mean, spread, EPISODES), *ends.T))
         mean, covariance = _posterior([source.linearised() for source in sources], len(columns))
         mean = np.clip(mean, *ends.T)
-    determined, mean, covariance = _determined(mean, covariance)
-    samples = np.zeros((SAMPLES, len(columns)))
-    samples[:, determined] = rng.multivariate_normal(mean, covariance, SAMPLES)
-    samples = np.clip(samples, *ends.T)
+    samples = np.clip(_samples(mean, covariance, rng), *ends.T)
     success = sources[-1].success(np.repeat(samples, CHECKED // SAMPLES, axis=0))
     digests = tuple(digest for source in sources for digest in source.digests)
-    values = _values([columns[place] for place in determined], samples[:, determined])
-    return FittedTwin(values, success, sources[-1].robot_success, digests)
+    return FittedTwin(_values(columns, samples), success, sources[-1].robot_success, digests)
 
 
 class _Source:
@@ -212,16 +207,18 @@ def _posterior(
     return mean, covariance
 
 
-def _determined(mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns that the traits determine, and mean and covariance of their sizes if the others are nominal."""
+def _samples(mean: np.ndarray, covariance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(samples, columns) sizes. Columns that the traits do not determine have their mean in every sample.
+
+    Their posterior is as wide as the prior, and data with all these values would be noisier than the robot.
+    """
     std = np.sqrt(np.diag(covariance))
     known, other = np.flatnonzero(std < UNDETERMINED * PRIOR_STD), np.flatnonzero(std >= UNDETERMINED * PRIOR_STD)
     gain = np.linalg.solve(covariance[np.ix_(other, other)], covariance[np.ix_(other, known)]).T
-    return (
-        known,
-        mean[known] - gain @ mean[other],
-        covariance[np.ix_(known, known)] - gain @ covariance[other][:, known],
-    )
+    left = covariance[np.ix_(known, known)] - gain @ covariance[np.ix_(other, known)]
+    samples = np.tile(mean, (SAMPLES, 1))
+    samples[:, known] = rng.multivariate_normal(mean[known], left, SAMPLES)
+    return samples
 
 
 def _levels(traits: np.ndarray, arm_weight_n: float) -> tuple[np.ndarray, np.ndarray]:
