@@ -13,8 +13,9 @@ from twinloop.calibrate.by_traits import FittedTwin
 from twinloop.calibrate.fitted_twin import write_fitted
 from twinloop.calibrate.robot_twin import KEPT, RobotTwin, Trials, diagnosed_config
 from twinloop.curate.rates import Rate
-from twinloop.diagnose.report import GapReport, read_report
+from twinloop.diagnose.report import GapReport, RowEstimate, read_report
 from twinloop.pipeline.generate import generate
+from twinloop.randomize.parameter import Gap
 
 DELAY, PLACE = "action_delay_ms", "object_position_noise_cm"
 
@@ -54,7 +55,9 @@ def runlog(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def robot_twin(tmp_path: Path, runlog: Path, fitted: FittedTwin | None) -> RobotTwin:
     """After a round with a diagnosis that finds a delay, and things at other places than in the config."""
-    rows = {"latency": (wrong(DELAY, 80.0, 10.0),), "environment": (wrong(PLACE, 6.0, 15.0, spread=True),)}
+    rows: dict[Gap, tuple[RowEstimate, ...]] = {
+        "latency": (wrong(DELAY, 80.0, 10.0),), "environment": (wrong(PLACE, 6.0, 15.0, spread=True),)
+    }  # fmt: skip
     found = report({"latency": 20.0, "environment": 20.0}, rows)
     (tmp_path / "diagnosis").mkdir()
     (tmp_path / "diagnosis" / "report.json").write_text(json.dumps(replace(found, predicted=1.0).to_json()))
