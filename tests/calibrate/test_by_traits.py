@@ -49,7 +49,7 @@ def test_a_column_that_the_traits_do_not_determine_is_constant():
     samples = _samples(np.array([0.5, -0.3, 1.0]), covariance, np.random.default_rng(1))
     assert set(samples[:, 2]) == {1.0}
     assert samples[:, :2].mean(axis=0) == pytest.approx([0.5, -0.3], abs=0.15)
-    # What the third column adds to the first is not in the samples.
+    # The samples do not have the part of the first column that the third one explains.
     assert samples[:, :2].std(axis=0) == pytest.approx([np.sqrt(0.03), 0.3], rel=0.35)
 
 

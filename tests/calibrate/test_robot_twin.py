@@ -58,9 +58,9 @@ def robot_twin(tmp_path: Path, runlog: Path, fitted: FittedTwin | None) -> Robot
     rows: dict[Gap, tuple[RowEstimate, ...]] = {
         "latency": (wrong(DELAY, 80.0, 10.0),), "environment": (wrong(PLACE, 6.0, 15.0, spread=True),)
     }  # fmt: skip
-    found = report({"latency": 20.0, "environment": 20.0}, rows)
+    diagnosis = report({"latency": 20.0, "environment": 20.0}, rows)
     (tmp_path / "diagnosis").mkdir()
-    (tmp_path / "diagnosis" / "report.json").write_text(json.dumps(replace(found, predicted=1.0).to_json()))
+    (tmp_path / "diagnosis" / "report.json").write_text(json.dumps(replace(diagnosis, predicted=1.0).to_json()))
     if fitted is not None:
         write_fitted(fitted, tmp_path / "fitted.json")
     return RobotTwin(ranged(1.0), [Trials(tmp_path, tmp_path / "policy", runlog)])

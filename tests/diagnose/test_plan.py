@@ -17,11 +17,11 @@ def wrong(row: str, value: float, width: float, *, trained=None, spread: bool = 
     )
 
 
-def report(found: dict[Gap, float], rows: dict[Gap, tuple[RowEstimate, ...]] | None = None, looks=()) -> GapReport:
+def report(points: dict[Gap, float], rows: dict[Gap, tuple[RowEstimate, ...]] | None = None, looks=()) -> GapReport:
     findings = [
-        GapFinding(gap, 0.95 if gap in found else 0.02, 0.9, 0.8, found.get(gap, 0.0),
-                (0.5 * found.get(gap, 0.0), 1.5 * found.get(gap, 0.0)), (rows or {}).get(gap, ()), ())
-        for gap in sorted(GAPS, key=lambda gap: -found.get(gap, 0.0))
+        GapFinding(gap, 0.95 if gap in points else 0.02, 0.9, 0.8, points.get(gap, 0.0),
+                (0.5 * points.get(gap, 0.0), 1.5 * points.get(gap, 0.0)), (rows or {}).get(gap, ()), ())
+        for gap in sorted(GAPS, key=lambda gap: -points.get(gap, 0.0))
     ]  # fmt: skip
     return GapReport(
         subject={}, episodes=40, success=0.5, success_interval=(0.35, 0.65), twin_success=0.95, nothing=0.0,
@@ -120,7 +120,7 @@ def test_a_loop_calibrates_only_what_motions_of_the_robot_can_tell():
         ("latency", "action_delay_ms", True), ("contact", "friction_coefficient", False),
     )  # fmt: skip
     for gap, row, excites in cases:
-        found = report({gap: 30.0}, {gap: (wrong(row, 0.5, 0.4),)})
-        plan = make_plan(found, robot="twin")
+        diagnosis = report({gap: 30.0}, {gap: (wrong(row, 0.5, 0.4),)})
+        plan = make_plan(diagnosis, robot="twin")
         assert any(line.measure == "calibrate" for line in plan.lines)
         assert plan.excites is excites

@@ -74,8 +74,8 @@ def test_a_wrist_that_turns_all_the_way_round_is_no_jaw(ends: tuple[float, float
         spec.delete(spec.body(f"{side}_finger"))
     joint = spec.body("hand").add_joint(name="last", type=HINGE, axis=[0, 0, 1], range=ends)
     joint.limited = ends[0] < ends[1]
-    model, found = roles(spec)
-    assert names(model, found.gripper) == (("last",) if jaw else ())
+    model, joint_roles = roles(spec)
+    assert names(model, joint_roles.gripper) == (("last",) if jaw else ())
 
 
 def test_a_chain_with_a_sliding_joint_in_the_middle_is_refused():

@@ -196,8 +196,8 @@ def test_a_support_that_reports_nothing_under_a_resting_thing_is_found():
     force[4:12, 2] = 0.0
     silent = replace(episodes, signals={**episodes.signals, CONTACT: force})
     assert object_motion(episodes, motion, learnt).residuals["support_contradicts"].max() == 0
-    found = np.flatnonzero(object_motion(silent, motion, learnt).residuals["support_contradicts"][:, 0])
-    np.testing.assert_array_equal(found, np.arange(5, 11))  # but for the first and the last frame
+    frames = np.flatnonzero(object_motion(silent, motion, learnt).residuals["support_contradicts"][:, 0])
+    np.testing.assert_array_equal(frames, np.arange(5, 11))  # but for the first and the last frame
 
 
 def test_a_height_whose_support_has_no_sensor_is_not_judged_by_gravity():
@@ -215,12 +215,12 @@ def test_a_pose_that_is_repeated_while_the_hand_carries_the_thing_is_found():
     lost = carried()
     lost[40:48] = lost[40]
     faulty, faulty_motion = scene(lost, tool=hand_path())
-    usual, found = (object_motion(*pair, learnt).residuals for pair in ((good, motion), (faulty, faulty_motion)))
+    usual, residuals = (object_motion(*pair, learnt).residuals for pair in ((good, motion), (faulty, faulty_motion)))
     assert usual["stands_in_hand"].max() < 0.002
-    assert found["stands_in_hand"][:, 0].argmax() == 47
-    assert found["stands_in_hand"].max() > 0.02
+    assert residuals["stands_in_hand"][:, 0].argmax() == 47
+    assert residuals["stands_in_hand"].max() > 0.02
     assert usual["jumps_from_rest"].max() < 0.002
-    assert found["jumps_from_rest"][:, 0].argmax() == 48
+    assert residuals["jumps_from_rest"][:, 0].argmax() == 48
 
 
 def test_poses_of_a_noisy_tracker_are_averaged_within_their_episode():

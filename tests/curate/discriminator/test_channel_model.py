@@ -124,10 +124,10 @@ def test_a_hand_that_moves_without_a_command_is_found_where_it_touches_nothing()
     action = signals["action"].copy()
     action[:frames] = 0.08  # the command of the first episode is not recorded
     faulty = replace(good, signals={**signals, "action": action})
-    usual, found = (
+    usual, faulty_residual = (
         {aspect: np.abs(values) for aspect, values, _ in channel_residuals(episodes, models)}["free_static:action"]
         for episodes in (good, faulty)
     )
     assert usual.max() < 0.02
-    assert found[:frames].max() > 0.06
-    assert found[46:80].max() == 0  # in contact, the object decides
+    assert faulty_residual[:frames].max() > 0.06
+    assert faulty_residual[46:80].max() == 0  # in contact, the object decides
