@@ -89,6 +89,8 @@ def main() -> None:
     parser.add_argument("--into", type=Path, help="add the result to this file, e.g. benchmarks/results/curation.json")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
+    if args.part == "so101" and args.data is None:
+        parser.error("--part so101 needs --data DIR, the folder of the real SO-101 recordings")
     with tempfile.TemporaryDirectory() as scratch:
         work = args.work or Path(scratch)
         work.mkdir(parents=True, exist_ok=True)
