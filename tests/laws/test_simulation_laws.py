@@ -31,6 +31,27 @@ def test_the_tape_is_the_same_at_any_number_of_threads(twin: Twin, few: Episodes
         np.testing.assert_array_equal(again.tape, few.tape)
 
 
+def test_the_tape_does_not_depend_on_the_rows_that_other_blocks_vary(twin: Twin):
+    """Blocks that vary different rows share a cell. Each begins while episodes of the one before are running."""
+    rows = [row for row in TABLE if row.on_command is not None and "arm" in row.robots]
+    able = assemble(twin.robot, twin.task, twin.object, features=Features(longest_delay_s=0.1))
+    starts: dict[str, Distribution] = {"object_position_noise_cm": Uniform(-3, 3)}
+    odd, even = ({row.name: Constant(row.sensible[1]) for row in rows[first::2]} for first in (1, 0))
+    ranges = [starts, starts | odd, starts | even, starts]
+    blocks = [Sampler(ranges, seed=0).draw(2 * number, 2 * number + 2) for number, ranges in enumerate(ranges)]
+
+    def tapes(blocks: list[Draws], width: int) -> dict[int, Episodes]:
+        expert = Expert(able, ExpertConfig(), width=width, seed=0)
+        done = rollout(Cell(able, width=width), iter(blocks), expert, seed=0)
+        return {int(episodes.draws.attempts[0]): episodes for episodes in done}
+
+    together = tapes(blocks, width=3)
+    for block in blocks:
+        ((first, alone),) = tapes([block], width=2).items()
+        np.testing.assert_array_equal(together[first].lengths, alone.lengths)
+        np.testing.assert_array_equal(together[first].tape, alone.tape)
+
+
 def test_a_slot_used_again_does_not_drift(twin: Twin):
     """Every row of the table applied over and over gives the same model, with mass and inertia in proportion."""
     rows = [row for row in TABLE if not row.pool and "soft" not in row.only_with and "arm" in row.robots]

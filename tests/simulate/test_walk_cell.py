@@ -115,3 +115,22 @@ def test_a_rougher_level_starts_on_its_own_patch():
     starts = twin.terrain.starts_m
     assert (cell.start_xy_m[0, 0], cell.start_xy_m[1, 0]) == (starts[0, 0, 0], starts[-1, 0, 0])
     np.testing.assert_allclose(cell.height_m, QUADRUPED.home_height_m, atol=0.01)
+
+
+def test_pushes_end_with_their_episode(twin: WalkTwin):
+    """A slot that had an episode with pushes has none in an episode of a block that does not vary them."""
+    cell, ids = WalkCell(twin, width=1), np.arange(1)
+
+    def path() -> np.ndarray:
+        places = []
+        for _ in range(twin.control_hz):
+            cell.step(None, np.array([QUADRUPED.home_rad]))
+            places.append(cell.base_position.copy())
+        return np.array(places)
+
+    cell.admit(ids, drawn(), ids, seed=0)
+    calm = path()
+    cell.admit(ids, drawn(push_speed_m_s=0.5, push_interval_s=0.2), ids, seed=0)
+    assert not np.array_equal(path(), calm)
+    cell.admit(ids, drawn(), ids, seed=0)
+    np.testing.assert_array_equal(path(), calm)

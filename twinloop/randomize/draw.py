@@ -63,6 +63,11 @@ def nominal_values(count: int) -> dict[str, np.ndarray]:
     return {column: np.full(count, BY_NAME[column.partition(".")[0]].nominal) for column in COLUMNS}
 
 
+def nominal_elements(parameter: Parameter, count: int) -> np.ndarray:
+    """(count,) or (count, elements) nominal values of a parameter, as `Draws.elements` returns them."""
+    return Draws(np.zeros(count, int), nominal_values(count), ()).elements(parameter)
+
+
 @lru_cache(maxsize=16)
 def _sequence(seed: int) -> Sequence:
     """The sequence of the columns of all built-in rows. Samplers of one seed share it."""

@@ -5,7 +5,7 @@ from typing import Any, cast
 import mujoco
 import numpy as np
 
-from twinloop.randomize.draw import Draws
+from twinloop.randomize.draw import Draws, nominal_elements
 from twinloop.randomize.hooks import OnBase
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.physics import RECOMPUTED
@@ -79,10 +79,11 @@ class BaseCell(ModelFields):
             if parameter.apply is not None and parameter.columns[0] in draws.varied:
                 parameter.apply(cast(Any, self), ids, draws.elements(parameter)[rows])
         for parameter, _ in HOOKS:
-            if parameter.columns[0] in draws.varied:
-                values = draws.elements(parameter)[rows]
-                stored = self._values.setdefault(parameter.name, np.repeat(values[:1], self.width, axis=0))
-                stored[ids] = values
+            if parameter.columns[0] in draws.varied and parameter.name not in self._values:
+                self._values[parameter.name] = nominal_elements(parameter, self.width)
+            if parameter.name in self._values:
+                # Nominal for a block that does not vary this row: the slot may have had an episode that did.
+                self._values[parameter.name][ids] = draws.elements(parameter)[rows]
 
     def start(self, ids: np.ndarray, position: np.ndarray, yaw_rad: np.ndarray) -> None:
         """Put the bases of slots `ids` to these (n, 3) places and directions, and compute the state."""

@@ -11,7 +11,7 @@ The errors change the robot's motion. They do not change the recorded command.
 
 import numpy as np
 
-from twinloop.randomize.draw import Draws, episode_rng
+from twinloop.randomize.draw import Draws, episode_rng, nominal_elements
 from twinloop.randomize.hooks import COMMAND_STAGES, CommandStage, OnCommand
 from twinloop.randomize.parameter import Parameter
 from twinloop.randomize.table import TABLE
@@ -45,7 +45,7 @@ class Drive:
             name for name, (row, _) in HOOKS.items() if name not in self._values and row.columns[0] in draws.varied
         ]
         if fresh:
-            self._activate(fresh, draws)
+            self._activate(fresh)
         if not self._values:
             return
         for name, values in self._values.items():
@@ -63,15 +63,15 @@ class Drive:
         for stream in self._white:
             self._draw(stream, ids)
 
-    def _activate(self, fresh: list[str], draws: Draws) -> None:
+    def _activate(self, fresh: list[str]) -> None:
         width, joints, ticks = self._shape
         if not self._values:
             self.phase_rad, self.warmth = np.zeros((width, joints)), np.zeros((width, joints))
             self.tick, self._attempts = np.zeros(width, int), np.zeros(width, int)
             self._noise, self._chance = np.zeros((width, ticks, joints, 2)), np.zeros((width, ticks))
         for name in fresh:
-            # Slots that never had an episode get valid values too.
-            self._values[name] = np.repeat(draws.elements(HOOKS[name][0])[:1], width, axis=0)
+            # Other slots may have episodes of blocks that do not vary this row.
+            self._values[name] = nominal_elements(HOOKS[name][0], width)
         active = [(hook, self._values[name]) for name, (_, hook) in HOOKS.items() if name in self._values]
         self._stages = {stage: [pair for pair in active if pair[0].at == stage] for stage in COMMAND_STAGES}
 
