@@ -104,6 +104,13 @@ class RowSweep:
         delayed = self.row.name if any(row.delay_line_ms for row in rows) else ""
         return self.scene, built, kind_for(set(servos)) if servos else "", delayed
 
+    @property
+    def is_sensed_only(self) -> bool:
+        """Whether the row acts on images and readings alone, so that the physics is the same at all values."""
+        row = self.row
+        acts = row.apply or row.on_command or row.on_start or row.on_base or row.builds or row.delay_line_ms
+        return bool(row.on_image or row.on_reading) and not acts
+
 
 def effects_of(sweeps: Iterable[RowSweep]) -> list[RowEffect]:
     """Simulate the same episode once for each value of each sweep. Sweeps that fit into one twin run side by side."""
@@ -121,14 +128,29 @@ def _simulate(sweeps: Sequence[RowSweep]) -> list[RowEffect]:
     varied = {name: values for sweep in sweeps for name, values in sweep.varied.items()}
     config = replace(_quiet_config(sweeps[0].scene), randomization=varied)
     seed, twin = config.rollout.seed, twin_of(config)
-    blocks = [sweep.draws for sweep in sweeps]
-    width = min(sum(len(sweep.values) for sweep in sweeps), MAX_WIDTH)
+    blocks = [draws_of_values(sweep.row, _simulated_values(sweep), sweep.constants) for sweep in sweeps]
+    width = min(sum(len(draws.attempts) for draws in blocks), MAX_WIDTH)
     actor = Expert(twin, config.expert, width=width, seed=seed)
     simulated = {id(done.draws): done for done in rollout(Cell(twin, width=width), iter(blocks), actor, seed=seed)}
     return [
-        RowEffect(config, sweep.row, np.asarray(sweep.values, float), twin, simulated[id(draws)])
+        RowEffect(config, sweep.row, np.asarray(sweep.values, float), twin, _for_all(sweep, simulated[id(draws)]))
         for sweep, draws in zip(sweeps, blocks, strict=True)
     ]
+
+
+def _simulated_values(sweep: RowSweep) -> tuple[float, ...]:
+    return sweep.values[:1] if sweep.is_sensed_only else sweep.values
+
+
+def _for_all(sweep: RowSweep, done: Episodes) -> Episodes:
+    """The episodes of all values of a sweep. Where sensors alone differ, one was simulated."""
+    count = len(sweep.values) if sweep.is_sensed_only else 1
+    results = {
+        part.name: np.concatenate([getattr(done, part.name)] * count)
+        for part in fields(Episodes)
+        if part.name not in ("draws", "channels")
+    }
+    return replace(done, draws=sweep.draws, **results)
 
 
 def _quiet_config(scene: str) -> RunConfig:
