@@ -7,8 +7,9 @@ import pytest
 
 from tests.learn.demonstrated import reaching
 from twinloop.errors import UsageError
-from twinloop.learn.candidate import as_on_robot, candidate_of
+from twinloop.learn.candidate import candidate_of
 from twinloop.learn.card import read_card
+from twinloop.learn.checkpoint import load_runtime
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.train import train
 from twinloop.learn.training_job import TrainingJobConfig, prepare
@@ -44,15 +45,15 @@ def test_a_policy_acts_in_a_twin_as_on_the_robot(data: tuple[Path, Path], tmp_pa
     card = read_card(tmp_path / "policy")
     assert card.knows_real
     assert [source.get("as_real", False) for source in card.data] == [False, True]
-    in_twin, there = (make(tmp_path / "policy").load() for make in (candidate_of, as_on_robot))
+    policy, evaluated = load_runtime(tmp_path / "policy"), candidate_of(tmp_path / "policy").load()
     rng = np.random.default_rng(0)
     observation = {
         feature.name: rng.standard_normal((8, *feature.shape)).astype(np.float32) for feature in card.space.inputs
     }
-    noise = np.zeros((8, in_twin.horizon, *card.space.action.shape), np.float32)
+    noise = np.zeros((8, policy.horizon, *card.space.action.shape), np.float32)
     chunks = [
         runtime.chunks(observation, instructions=["reach"] * 8, real=real, noise=noise)
-        for runtime, real in ((in_twin, False), (in_twin, True), (there, False))
+        for runtime, real in ((policy, False), (policy, True), (evaluated, False))
     ]
     np.testing.assert_array_equal(chunks[1], chunks[2])
     assert not np.array_equal(chunks[0], chunks[1])
@@ -60,4 +61,4 @@ def test_a_policy_acts_in_a_twin_as_on_the_robot(data: tuple[Path, Path], tmp_pa
 
 def test_a_policy_without_real_data_has_one_way_to_act(data: tuple[Path, Path], tmp_path: Path):
     train(job(data[0]), tmp_path / "policy")
-    assert not as_on_robot(tmp_path / "policy").as_on_robot
+    assert not candidate_of(tmp_path / "policy").knows_real

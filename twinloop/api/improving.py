@@ -19,7 +19,7 @@ from twinloop.deploy.robot import LiveRobot
 from twinloop.diagnose.plan import Plan, make_plan
 from twinloop.diagnose.report import GapReport, read_report
 from twinloop.fleet.executor import Executor
-from twinloop.learn.candidate import as_on_robot, home_config
+from twinloop.learn.candidate import candidate_of, home_config
 from twinloop.pipeline.diagnose import DiagnoseConfig
 from twinloop.pipeline.diagnose import diagnose as _diagnose
 from twinloop.pipeline.loop import LoopConfig, LoopResult, run_loop
@@ -62,7 +62,7 @@ def diagnose(
         >>> len(report.findings)
         8
     """
-    candidate = as_on_robot(folder(checkpoint))
+    candidate = candidate_of(folder(checkpoint))
     run_config, name = (home_config(candidate) if config is None else None) or named_config(config)
     report = _diagnose(
         list(folders(runlogs)),

@@ -20,7 +20,7 @@ from twinloop.diagnose.causes import VARYING
 from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import GapReport, read_report
 from twinloop.diagnose.widening import SUSPECTED, widen_by_diagnosis
-from twinloop.learn.candidate import as_on_robot
+from twinloop.learn.candidate import candidate_of
 from twinloop.randomize.parameter import Gap
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
@@ -109,7 +109,7 @@ class RobotTwin:
         columns = fitted_columns(config, suspected_gaps(report))
         columns = [column for column in columns if column.name.partition(".")[0] not in calibrated]
         if columns and not file.exists():
-            logs = [(trials.runlog, as_on_robot(trials.policy)) for trials in self._trials]
+            logs = [(trials.runlog, candidate_of(trials.policy)) for trials in self._trials]
             write_fitted(fit_twin(config, logs, columns, seed=seed), file)
 
     def _last_report(self) -> GapReport | None:

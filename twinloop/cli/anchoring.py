@@ -22,12 +22,12 @@ def run_discriminator(args: argparse.Namespace, console: Console) -> dict[str, A
     if args.executor != "local":
         raise UsageError(f"--executor {args.executor}: --by discriminator simulates on this machine")
     from twinloop.calibrate.by_discriminator import fit_by_discriminator
-    from twinloop.learn.candidate import as_on_robot
+    from twinloop.learn.candidate import candidate_of
 
     with show_progress(console, "calibrating by discriminator") as show:
         fit = fit_by_discriminator(
             load_config(args.twin), [args.logs], seed=args.seed, fit=args.fit or (), simulations=args.simulations,
-            candidate=None if args.policy is None else as_on_robot(args.policy), name=str(args.twin),
+            candidate=None if args.policy is None else candidate_of(args.policy), name=str(args.twin),
             on_progress=lambda doing, done, total: show(Progress(done, total, doing)),
         )  # fmt: skip
     patch = fit.patch

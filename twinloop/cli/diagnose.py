@@ -17,7 +17,7 @@ from twinloop.diagnose.report import GapReport
 from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import UsageError
 from twinloop.fleet.executor import executor_of
-from twinloop.learn.candidate import Candidate, as_on_robot, home_config
+from twinloop.learn.candidate import Candidate, candidate_of, home_config
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
 from twinloop.run.config import RunConfig, load_config
 from twinloop.run.default import NAME, embedded_config
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     need_torch()
-    candidate = as_on_robot(args.policy)
+    candidate = candidate_of(args.policy)
     config, name = _twin(args.twin, candidate)
     if args.seed in candidate.seeds:
         raise UsageError(f"--seed {args.seed}: {candidate.name} was trained on episodes of this seed; choose another")

@@ -32,7 +32,7 @@ class Candidate:
         load: loads the policy runtime; can be called in any process.
         seeds: seeds of the simulated runs that it was trained on.
         runs: (possible folder, config digest) of those runs.
-        as_on_robot: it gets the input of a robot in the twin too.
+        knows_real: it was trained on real data, and gets the input that says so in the twin too.
     """
 
     name: str
@@ -42,11 +42,15 @@ class Candidate:
     load: Callable[[], PolicyRuntime]
     seeds: frozenset[int] = frozenset()
     runs: tuple[tuple[Path, str], ...] = ()
-    as_on_robot: bool = False
+    knows_real: bool = False
 
 
 def candidate_of(checkpoint: Path) -> Candidate:
-    """Return the candidate of a checkpoint. Only the card is read; workers load the network."""
+    """Return the candidate of a checkpoint. Only the card is read; workers load the network.
+
+    Policies have an input that says whether data is real. One that was trained on real data gets it on a robot, and may
+    act differently with it. It acts in the same way in a twin, so that an evaluation shows what will be deployed.
+    """
     card = read_card(checkpoint)
     simulated = [source for source in card.data if source["kind"] != "real"]
     return Candidate(
@@ -54,26 +58,15 @@ def candidate_of(checkpoint: Path) -> Candidate:
         digest=card.digest,
         policy=card.policy,
         space=card.space,
-        load=partial(_load, str(checkpoint.resolve())),
+        load=partial(_load, str(checkpoint.resolve()), knows_real=card.knows_real),
         seeds=frozenset(int(source["run_seed"]) for source in simulated),
         runs=tuple(
             (folder / str(source["path"]), str(source["config_digest"]))
             for source in simulated
             for folder in (Path(), Path("datasets"), checkpoint.parent, checkpoint.parent.parent / "datasets")
         ),
+        knows_real=card.knows_real,
     )
-
-
-def as_on_robot(checkpoint: Path) -> Candidate:
-    """Return the candidate of a checkpoint that acts in a twin as on a robot.
-
-    Policies have an input that says whether data is real. One that was trained on real data gets it on a robot, and may
-    act differently with it.
-    """
-    candidate = candidate_of(checkpoint)
-    if not read_card(checkpoint).knows_real:
-        return candidate
-    return replace(candidate, load=partial(_load_as_on_robot, candidate.load), as_on_robot=True)
 
 
 class _RobotRuntime:
@@ -90,10 +83,6 @@ class _RobotRuntime:
         return self._runtime.chunks(observation, instructions=instructions, real=True, noise=noise)
 
 
-def _load_as_on_robot(load: Callable[[], PolicyRuntime]) -> PolicyRuntime:
-    return _RobotRuntime(load())
-
-
 def home_config(candidate: Candidate) -> tuple[RunConfig, str] | None:
     """Return (config, name) of a simulated dataset it was trained on, or None if no unchanged one is found."""
     for folder, digest in candidate.runs:
@@ -105,14 +94,14 @@ def home_config(candidate: Candidate) -> tuple[RunConfig, str] | None:
     return None
 
 
-def _load(path: str) -> PolicyRuntime:
+def _load(path: str, *, knows_real: bool) -> PolicyRuntime:
     from twinloop.learn.checkpoint import load_runtime
 
     runtime = load_runtime(Path(path))
     # One thread per worker, because the workers already use all cores.
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-    return runtime
+    return _RobotRuntime(runtime) if knows_real else runtime
 
 
 def space_of(config: RunConfig, twin: Twin, like: Space) -> Space:

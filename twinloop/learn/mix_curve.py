@@ -17,7 +17,7 @@ import torch
 
 from twinloop.curate.rates import Rate
 from twinloop.errors import DatasetError, UsageError
-from twinloop.learn.candidate import Candidate, as_on_robot
+from twinloop.learn.candidate import Candidate, candidate_of
 from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.demonstrations import Demonstrations, load_demonstrations
 from twinloop.learn.mixture import Mixture, agreed_space
@@ -150,7 +150,7 @@ def mix_curve(
         checkpoint = train(job, out / "proxies" / f"share-{share:g}-fold-{number}").checkpoint
         losses[share].append(np.concatenate([episode_losses(checkpoint, part, seed=config.seed) for part in held]))
         if success_at is not None:
-            rates[share].append(success_at(as_on_robot(checkpoint.path)))
+            rates[share].append(success_at(candidate_of(checkpoint.path)))
     on_progress(config.folds * len(shares), config.folds * len(shares))
     table = np.stack([np.concatenate(losses[share]) for share in shares])
     points = _points(shares, table, rates, seed=config.seed)

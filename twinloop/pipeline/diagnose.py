@@ -65,7 +65,7 @@ def diagnose(
         return executor.run(case.simulate, job, chunks, workers=count)
 
     size = {"levels": cells, "episodes": episodes, "seed": seed}
-    how = asdict(acting) | ({"as_on_robot": True} if candidate.as_on_robot else {})
+    how = asdict(acting) | ({"as_on_robot": True} if candidate.knows_real else {})
     key = bank_key(policy=candidate.digest, config=config, cameras=job.cameras, acting=how, **size)
     bank = make_bank(config, simulate, folder=cache / f"bank-{key}", on_progress=on_progress, **size)
     traits = measure_traits(case.traces, job.longest_s)

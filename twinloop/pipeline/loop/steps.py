@@ -18,7 +18,7 @@ from twinloop.gate import load_evaluation, write_evaluation
 from twinloop.gate.evaluate import evaluate, unseen_seed
 from twinloop.gate.evaluation import rate_json
 from twinloop.gate.rules.config import load_rules
-from twinloop.learn.candidate import as_on_robot, candidate_of
+from twinloop.learn.candidate import candidate_of
 from twinloop.learn.card import Card, read_card
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
 from twinloop.pipeline.generate import generate
@@ -177,7 +177,7 @@ class Steps:
             self.on_activity("diagnosing")
             episodes = self.settings.cell_episodes
             report = diagnose(
-                [runlog], as_on_robot(self.policy), config, config_name=f"round-{self.number}",
+                [runlog], candidate_of(self.policy), config, config_name=f"round-{self.number}",
                 cache=self.out / "banks", workers=self.settings.workers, executor=self.executor,
                 settings=DiagnoseConfig(cells=self.settings.cells, episodes=episodes, check_episodes=3 * episodes),
             )  # fmt: skip
