@@ -1,143 +1,20 @@
-"""Faults of public model files, and how the proposed mapping handles them. One small model for each cause."""
+"""Faults of arms and files in public models, and how the proposed mapping handles them, with a small model for each."""
 
 import re
 from pathlib import Path
-from typing import Any
 
 import mujoco
-import numpy as np
 import pytest
-import yaml
 
-from tests.twin.small_robots import MIMIC, stl_box, urdf_arm
-from tests.twin.test_finger_shapes import finger
+from tests.twin.jaws import HINGE, PANDA, proposal_of, yaml_of
+from tests.twin.small_robots import stl_box, urdf_arm
 from tests.twin.test_robot_roles import names, roles
 from twinloop.errors import ModelError
 from twinloop.run.config import config_from_text
-from twinloop.twin.robot_files import finger_shapes
 from twinloop.twin.robot_files.inspection.arm_load import load_of
-from twinloop.twin.robot_files.inspection.fingers import outward_axis
-from twinloop.twin.robot_files.inspection.proposal import Proposal, propose
-from twinloop.twin.robot_files.mapping import GripperMapping
-from twinloop.twin.robot_files.model_cache import cache_folder
+from twinloop.twin.robot_files.inspection.proposal import propose
 from twinloop.twin.robot_files.model_source import ModelSource
-from twinloop.twin.robot_files.prepare import Preparation
 from twinloop.twin.robots.franka_panda import build
-
-PANDA = tuple(f"joint{number}" for number in range(1, 8))
-HINGE = mujoco.mjtJoint.mjJNT_HINGE
-JAW_M = 0.07
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TWINLOOP_CACHE", str(tmp_path / "cache"))
-    return tmp_path
-
-
-def written(folder: Path, spec: mujoco.MjSpec) -> Path:
-    spec.compile()
-    (folder / "arm.xml").write_text(spec.to_xml())
-    return folder / "arm.xml"
-
-
-def proposal_of(path: Path) -> tuple[Proposal, dict[str, Any]]:
-    proposal = propose(ModelSource(path))
-    return proposal, proposal.mapping["gripper"]
-
-
-def with_jaws(*, most_rad: float, armature: float = 1e-3) -> mujoco.MjSpec:
-    """The Panda with two jaws on hinges in place of its fingers, closed at 0."""
-    spec = build()
-    for element in (*spec.equalities, *spec.tendons, spec.actuator("gripper")):
-        spec.delete(element)
-    hand = spec.body("hand")
-    for side, sign in (("left", 1), ("right", -1)):
-        spec.delete(spec.body(f"{side}_finger"))
-        jaw = hand.add_body(name=f"{side}_jaw", pos=[0, 0.01 * sign, 0.06])
-        jaw.add_joint(
-            name=f"{side}_jaw", type=HINGE, axis=[-sign, 0, 0], range=[0, most_rad], armature=armature, damping=0.1
-        )
-        jaw.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.01, 0.004, JAW_M / 2], pos=[0, -0.006 * sign, JAW_M / 2], mass=0.03
-        )
-    coupling = spec.add_equality(
-        type=mujoco.mjtEq.mjEQ_JOINT, objtype=mujoco.mjtObj.mjOBJ_JOINT, name1="left_jaw", name2="right_jaw"
-    )
-    coupling.data[:5] = [0, 1, 0, 0, 0]
-    drive = spec.add_actuator(name="jaws", target="right_jaw", trntype=mujoco.mjtTrn.mjTRN_JOINT)
-    drive.set_to_position(kp=30, kv=0.5)
-    drive.ctrlrange, drive.forcerange = (0, most_rad), (-4, 4)
-    return spec
-
-
-def test_jaws_that_swing_wide_open_have_room_for_things(folder: Path):
-    """Wide open, they are behind the tool's frame, and nothing is beside it."""
-    proposal, gripper = proposal_of(written(folder, with_jaws(most_rad=1.7)))
-    assert gripper["open"] < 2 * 1.0  # not opened fully
-    assert proposal.mapping.get("widest_grip_m", 1.0) > 0.015
-    assert "closing_speed" not in gripper
-
-
-def test_heavy_fingers_are_closed_slowly(folder: Path):
-    path = written(folder, with_jaws(most_rad=0.8, armature=0.1))
-    proposal, gripper = proposal_of(path)
-    # Half of armature times square speed is the energy of each jaw; the opening counts both.
-    assert 2 * 0.5 * 0.1 * (gripper["closing_speed"] / 2) ** 2 == pytest.approx(0.09, rel=0.1)
-    assert any("heavy" in note for note in proposal.notes)
-    robot = config_from_text(yaml_of(proposal), name="cell.yaml", folder=folder).scene.robot
-    assert robot.closing_speed == gripper["closing_speed"]
-
-
-def yaml_of(proposal: Proposal) -> str:
-    return yaml.safe_dump({"scene": {"robot": proposal.mapping, "task": "pick_and_place"}})
-
-
-def test_fingers_that_would_pass_each_other_stop_where_they_meet(folder: Path):
-    spec = with_jaws(most_rad=0.8)
-    for side in ("left", "right"):
-        spec.joint(f"{side}_jaw").range = (-0.9, 0.8)
-    spec.actuator("jaws").ctrlrange = (-0.9, 0.8)
-    _, gripper = proposal_of(written(folder, spec))
-    # The tips are 4 mm from the middle at 0, and 70 mm from the hinge. The range goes on to -0.9 rad.
-    assert gripper["closed"] / 2 == pytest.approx(-0.004 / JAW_M, abs=0.1)
-
-
-def test_a_weak_gripper_gets_a_larger_limit_and_not_only_larger_gains(folder: Path):
-    spec = build()
-    spec.actuator("gripper").forcerange = (-2, 2)
-    proposal, gripper = proposal_of(written(folder, spec))
-    assert gripper["force"] >= 40  # two fingers that press with 20 N
-    assert any("presses with 1.0 N only" in note for note in proposal.notes)
-    robot = config_from_text(yaml_of(proposal), name="cell.yaml", folder=folder).scene.robot
-    assert robot.build().compile().actuator("gripper").forcerange[1] == pytest.approx(gripper["force"])
-
-
-def test_a_gripper_that_crushes_things_is_limited(folder: Path):
-    """A limit of 35 N·m is a placeholder: the jaws would press with hundreds of newtons and sink into things."""
-    spec = with_jaws(most_rad=0.8)
-    drive = spec.actuator("jaws")
-    drive.set_to_position(kp=200, kv=2)
-    drive.forcerange = (-35, 35)
-    proposal, gripper = proposal_of(written(folder, spec))
-    assert any("it is limited to 50 N" in note for note in proposal.notes)
-    # Each of the two jaws has a lever of 70 mm, and one actuator moves both.
-    assert gripper["force"] == pytest.approx(50 * 2 * JAW_M, rel=0.4)
-
-
-def test_an_added_servo_can_move_fingers_with_placeholder_inertia(folder: Path):
-    """Files for reinforcement learning have armature 1 for all joints."""
-    spec = with_jaws(most_rad=0.8, armature=1.0)
-    spec.delete(spec.actuator("jaws"))
-    for side in ("left", "right"):
-        spec.joint(f"{side}_jaw").damping[0] = 10
-    gripper = GripperMapping(joints=("right_jaw", "left_jaw"), fingers=("left_jaw", "right_jaw"))
-    model = Preparation(ModelSource(written(folder, spec)), PANDA, gripper, "tool").spec().compile()
-    data = mujoco.MjData(model)
-    data.ctrl[model.actuator("twinloop_gripper").id] = 0.8
-    model.opt.timestep = 0.004
-    mujoco.mj_step(model, data, 125)
-    assert data.joint("right_jaw").qpos[0] > 0.6  # half a second later
 
 
 def test_torque_limits_include_what_moves_the_arm():
@@ -197,50 +74,6 @@ def test_two_arms_on_a_torso_of_hinges_are_not_its_fingers():
     assert names(model, parts.arm) == tuple(f"left/{joint}" for joint in PANDA)
     assert names(model, parts.held) == ("torso0", "torso1", "torso2")
     assert parts.others == ("right/link0",)
-
-
-def test_fingers_without_collision_shapes_touch_with_what_is_seen(folder: Path):
-    text = urdf_arm(fingers=True)
-    start = text.index('<link name="left_finger">')
-    (folder / "arm.urdf").write_text(text[:start] + text[start:].replace("collision>", "visual>"))
-    proposal, gripper = proposal_of(folder / "arm.urdf")
-    assert any("no collision shapes" in missing for missing in proposal.missing)
-    model = config_from_text(yaml_of(proposal), name="cell.yaml", folder=folder).scene.robot.build().compile()
-    fingers = [model.body(name).id for name in gripper["fingers"]]
-    assert all(model.geom_contype[model.geom_bodyid == finger].any() for finger in fingers)
-
-
-def test_a_hand_beside_a_single_jaw_touches_with_what_is_seen(folder: Path):
-    spec = with_jaws(most_rad=0.8)
-    spec.delete(spec.equalities[0])
-    spec.delete(spec.body("left_jaw"))
-    spec.body("hand").add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.01, 0.004, JAW_M / 2], pos=[0, 0.004, 0.06 + JAW_M / 2], mass=0
-    )
-    for body in ("hand", "right_jaw"):
-        for geom in spec.body(body).geoms:
-            geom.contype = geom.conaffinity = 0
-    _, gripper = proposal_of(written(folder, spec))
-    assert set(gripper["fingers"]) == {"right_jaw", "hand"}
-
-
-def test_joints_that_move_no_finger_do_not_drive_the_gripper(folder: Path):
-    """A frame at the hand may have a joint of its own."""
-    frame = """<link name="frame"/><joint name="a_frame" type="revolute"><parent link="wrist_3"/><child link="frame"/>
-      <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>"""
-    text = urdf_arm(fingers=True).replace(MIMIC, "")
-    (folder / "arm.urdf").write_text(text.replace('<link name="left_finger">', f'{frame}<link name="left_finger">'))
-    _, gripper = proposal_of(folder / "arm.urdf")
-    assert set(gripper["joints"]) == {"left_finger", "right_finger"}
-
-
-def test_fingers_are_coupled_the_way_that_opens_them(folder: Path):
-    """Ranges around zero do not tell whether equal positions open two fingers or shift both."""
-    text = urdf_arm(fingers=True).replace(MIMIC, "").replace('lower="0" upper="0.04"', 'lower="-0.02" upper="0.02"')
-    (folder / "arm.urdf").write_text(text)
-    _, gripper = proposal_of(folder / "arm.urdf")
-    assert set(gripper["joints"]) == {"left_finger", "right_finger"}
-    assert "mirrored" not in gripper
 
 
 def test_a_mesh_without_volume_and_an_impossible_inertia_do_not_matter(folder: Path):
@@ -303,83 +136,6 @@ def test_a_part_of_a_model_names_the_whole(folder: Path, part: str):
         ModelSource(folder / "arm.xml").check()
 
 
-def test_convex_parts_of_fingers_and_trials_are_kept_on_disk(folder: Path):
-    """Entries are used, and one that is damaged or of another file is not."""
-
-    def parts() -> list[np.ndarray]:
-        finger_shapes._DIVIDED.clear()
-        finger_shapes._parts_of.cache_clear()
-        spec = mujoco.MjSpec.from_file(str(path))
-        finger_shapes.divide_fingers(spec, ("finger",), ModelSource(path))
-        model = spec.compile()
-        return [model.mesh_vert.copy()]
-
-    path = folder / "finger.xml"
-    path.write_text(finger())
-    computed = parts()
-    (entry,) = cache_folder().glob("parts-*")
-    np.testing.assert_array_equal(parts(), computed)
-    entry.write_bytes(b"half")
-    np.testing.assert_array_equal(parts(), computed)
-    assert entry.read_bytes() != b"half"
-    ModelSource(path).check()
-    (first,) = cache_folder().glob("trial-*")
-    path.write_text(finger().replace("0.7", "0.8"))
-    ModelSource(path).check()
-    assert {first} < set(cache_folder().glob("trial-*"))
-    path.write_text(finger().replace('mesh="finger"', 'mesh="nothing"'))
-    with pytest.raises(ModelError, match="nothing"):
-        ModelSource(path).check()
-
-
-def test_the_fingers_point_away_from_the_wrist_also_if_the_hands_frame_is_at_their_tips():
-    fingers = "".join(
-        f"<body name='{side}' pos='0 {y} -.05'><joint name='{side}' type='slide' axis='0 1 0' range='0 .04'/>"
-        "<geom type='box' size='.01 .005 .03'/></body>"
-        for side, y in (("left", 0.02), ("right", -0.02))
-    )
-    model = mujoco.MjModel.from_xml_string(
-        "<mujoco><worldbody><body><joint name='bend' axis='0 1 0'/><geom size='.02'/>"
-        f"<body name='hand' pos='0 0 .2'><joint name='roll' axis='0 0 -1'/><geom size='.01'/>{fingers}</body>"
-        "</body></worldbody></mujoco>"
-    )
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    joints = (model.joint("left").id, model.joint("right").id)
-    assert outward_axis(model, data, model.body("hand").id, joints) == pytest.approx([0, 0, 1], abs=1e-6)
-
-
-def test_things_are_gripped_beside_the_nearest_part_of_a_jaw_that_does_not_move(folder: Path):
-    tips_m = []
-    for nearer_m in (0.0, 0.003):
-        spec = with_jaws(most_rad=0.8)
-        spec.delete(spec.equalities[0])
-        spec.delete(spec.joint("left_jaw"))
-        spec.body("left_jaw").add_geom(
-            type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.01, 0.004, 0.003], pos=[0, -0.006 - nearer_m, JAW_M - 0.004], mass=0
-        )
-        proposal, _ = proposal_of(written(folder, spec))
-        tips_m.append(abs(proposal.mapping["closed_tips_m"][1]))
-    assert tips_m[0] - tips_m[1] == pytest.approx(0.003, abs=0.001)
-
-
-def test_things_for_a_single_jaw_are_as_wide_as_where_its_face_is_parallel(folder: Path):
-    """Printed jaws are often parallel at some opening, and not when they are closed: here 12 mm apart, at 0.2 rad."""
-    spec = with_jaws(most_rad=0.8)
-    spec.delete(spec.equalities[0])
-    spec.delete(spec.joint("left_jaw"))
-    jaw, tilt = spec.body("right_jaw"), 0.2
-    jaw.pos = [0, -0.022, 0.06]
-    spec.joint("right_jaw").range = spec.actuator("jaws").ctrlrange = (0.05, 0.85)
-    pad = jaw.geoms[0]
-    _, y, z = pad.pos
-    pad.pos = [0, y * np.cos(tilt) + z * np.sin(tilt), z * np.cos(tilt) - y * np.sin(tilt)]
-    pad.quat = [np.cos(tilt / 2), -np.sin(tilt / 2), 0, 0]
-    proposal, _ = proposal_of(written(folder, spec))
-    # At 0.1 rad more, the tips are 7 mm farther apart; the gap counts from the closed jaw, whose tips are 1.5 mm apart.
-    assert proposal.mapping["widest_grip_m"] == pytest.approx(0.0175, abs=0.002)
-
-
 def test_a_mesh_may_be_relative_to_a_folder_above_the_file(folder: Path):
     meshes = [folder / "arm_description" / "forearm.stl", folder / "other" / "forearm.stl"]
     for mesh in meshes:
@@ -391,19 +147,6 @@ def test_a_mesh_may_be_relative_to_a_folder_above_the_file(folder: Path):
     with pytest.raises(ModelError, match=r"'other/forearm.stl' is outside .*--root DIR"):
         ModelSource(path).check()
     assert meshes[1] in ModelSource(path, folder).urdf.files
-
-
-def test_fingers_of_a_wrist_that_bends_point_along_its_plane():
-    """The jaw beside a fixed one is not in the middle of the hand."""
-    model = mujoco.MjModel.from_xml_string(
-        "<mujoco><worldbody><body name='hand'><joint name='bend' axis='0 1 0'/><geom size='.02'/>"
-        "<body name='jaw' pos='0 .03 .1'><joint name='jaw' axis='1 0 0' range='0 1'/><geom size='.01'/></body>"
-        "</body></worldbody></mujoco>"
-    )
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    axis = outward_axis(model, data, model.body("hand").id, (model.joint("jaw").id,))
-    assert axis == pytest.approx([0, 0, 1], abs=1e-6)
 
 
 def test_a_short_arm_on_a_high_stand_is_lowered_to_the_table(folder: Path):
@@ -424,38 +167,6 @@ def test_an_arm_that_cannot_point_down_is_refused(folder: Path):
     (folder / "arm.urdf").write_text(text)
     with pytest.raises(ModelError, match=r"arm\.urdf: no posture was found in which the tool points down.*--arm BODY"):
         propose(ModelSource(folder / "arm.urdf"))
-
-
-def test_a_gripper_whose_joints_are_fixed_by_mistake_is_replaced(folder: Path):
-    """One finger of it moves a few millimetres only. The attached gripper has bodies of the same names as the arm."""
-    spec = with_jaws(most_rad=0.8)
-    spec.delete(spec.equalities[0])
-    spec.delete(spec.joint("left_jaw"))
-    spec.joint("right_jaw").range = spec.actuator("jaws").ctrlrange = (0, 0.02)
-    proposal, gripper = proposal_of(written(folder, spec))
-    assert gripper["attach"] == "robotiq_2f85"
-    assert proposal.mapping["remove"] == ["right_jaw"]
-    assert any("the gripper of the model is left out: " in missing for missing in proposal.missing)
-    robot = config_from_text(yaml_of(proposal), name="cell.yaml", folder=folder).scene.robot
-    model = robot.build().compile()
-    assert model.body("hand_of_model").id
-    with pytest.raises(KeyError):
-        model.body("right_jaw")
-
-
-def test_fingers_of_a_hand_that_hold_nothing_are_replaced(folder: Path):
-    """The two longest of three fingers move side by side, so nothing is between them."""
-    spec = with_jaws(most_rad=0.8)
-    hand = spec.body("hand")
-    for number, x_m in enumerate((-0.03, 0.0, 0.03)):
-        finger = hand.add_body(name=f"finger_{number}", pos=[x_m, 0.05, 0.06])
-        finger.add_joint(name=f"finger_{number}", type=HINGE, axis=[1, 0, 0], range=[0, 0.8])
-        finger.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.008, 0.004, 0.05], pos=[0, 0, 0.06], mass=0.03)
-    for side in ("left", "right"):
-        spec.delete(spec.body(f"{side}_jaw"))
-    proposal, gripper = proposal_of(written(folder, spec))
-    assert gripper["attach"] == "robotiq_2f85"
-    assert set(proposal.mapping["remove"]) == {"finger_0", "finger_1", "finger_2"}
 
 
 def test_angles_of_a_file_without_a_unit_are_radians_if_they_must_be(folder: Path):
