@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.stories.cameras import camera_config
 from twinloop.dataset import Dataset, verify
 from twinloop.observe.camera import Intrinsics
-from twinloop.observe.gl import context
 from twinloop.observe.image import sensed
 from twinloop.observe.moments import picture_ticks, shown_in
 from twinloop.observe.projection import inverse, project, rays
 from twinloop.observe.renderer import Renderer
 from twinloop.pipeline.generate import generate
-from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.config import RunConfig
 from twinloop.run.reproduce import reproduce
 
 CONFIG = """
@@ -36,12 +36,7 @@ dataset: {shard_episodes: 2}
 
 @pytest.fixture(scope="module")
 def config() -> RunConfig:
-    pytest.importorskip("av", reason="needs twinloop[video]")
-    try:
-        context()
-    except Exception as error:
-        pytest.skip(f"no OpenGL on this machine: {error}")
-    return config_from_text(CONFIG, name="cell.yaml", folder=Path())
+    return camera_config(CONFIG)
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.stories.cameras import camera_config
 from twinloop.dataset import Dataset, verify
-from twinloop.observe.gl import context, driver
+from twinloop.observe.gl import driver
 from twinloop.pipeline.generate import generate, header_of
-from twinloop.run.config import RunConfig, config_from_text
+from twinloop.run.config import RunConfig
 
 CONFIG = """
 scene: {task: handover}
@@ -26,12 +27,7 @@ dataset: {shard_episodes: 2}
 
 @pytest.fixture(scope="module")
 def config() -> RunConfig:
-    pytest.importorskip("av", reason="needs twinloop[video]")
-    try:
-        context()
-    except Exception as error:
-        pytest.skip(f"no OpenGL on this machine: {error}")
-    return config_from_text(CONFIG, name="cell.yaml", folder=Path())
+    return camera_config(CONFIG)
 
 
 @pytest.fixture(scope="module")
