@@ -73,7 +73,10 @@ def expose(light, blocks, moving, block_px, row_s, moments_s, out):
             stop = min(start + block_px, width)
             block_row, block_column = row // block_px, start // block_px
             if not moving[block_row, block_column]:
-                out[row, start:stop] = light[row, start:stop]
+                # Assigning slices takes Numba several times as long to compile.
+                for column in range(start, stop):
+                    for channel in range(3):
+                        out[row, column, channel] = light[row, column, channel]
                 continue
             across = F(2) * blocks[block_row, block_column, 0]
             down = F(2) * blocks[block_row, block_column, 1]
