@@ -45,8 +45,9 @@ def run_discriminator(args: argparse.Namespace, console: Console) -> dict[str, A
     (before, before_error), (after, after_error) = fit.auc_before, fit.auc_after
     console.print(
         f"A classifier tells real from simulated episodes with an AUC of {before:.2f} ± {before_error:.2f} before and "
-        f"{after:.2f} ± {after_error:.2f} after (0.5: cannot tell). patch  {args.out}", markup=False,
+        f"{after:.2f} ± {after_error:.2f} after (0.5: cannot tell).", markup=False,
     )  # fmt: skip
+    console.print(f"patch  {args.out}", markup=False)
     return {
         "patch": str(args.out),
         "real_episodes": fit.real_episodes,
