@@ -12,6 +12,7 @@ import pytest
 
 import twinloop as tl
 from tests.calibrate.made import command, logs_of_truth, write_json, xl330
+from tests.short_episodes import short_episodes
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,7 +30,6 @@ ERRORS = (
 )  # fmt: skip
 NAMES = (*FUNCTIONS, *CLASSES, *ERRORS)
 
-# In narrow ranges a short training is enough. A policy that fails makes the episodes five times as long.
 CELL = """\
 scene: {robot: franka_panda, task: pick_and_place}
 randomization:
@@ -38,6 +38,7 @@ randomization:
     friction_coefficient: [0.2, 1.1]
     object_position_noise_cm: [-0.2, 0.2]
 rollout: {parallel_envs: 16, episodes_per_env: 3, timestep_ms: 5}
+curate: {longest_s: 5}
 """
 
 
@@ -109,9 +110,11 @@ def test_the_example_of_every_name_runs(workspace: Path, monkeypatch: pytest.Mon
     assert sorted(EXAMPLES) == sorted(NAMES)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     parser, output = doctest.DocTestParser(), []
-    for name in EXAMPLES:
-        text = inspect.getdoc(getattr(tl, name)) or ""
-        example = parser.get_doctest(text, {"tl": tl, "np": np}, name, None, None)
-        assert example.examples, f"tl.{name} has no example in its docstring"
-        runner.run(example, out=output.append)
-        assert not runner.failures, "".join(output)
+    # The policy is trained in a few steps. One that fails need not do so for 20 s.
+    with short_episodes("pick_and_place", 5.5):
+        for name in EXAMPLES:
+            text = inspect.getdoc(getattr(tl, name)) or ""
+            example = parser.get_doctest(text, {"tl": tl, "np": np}, name, None, None)
+            assert example.examples, f"tl.{name} has no example in its docstring"
+            runner.run(example, out=output.append)
+            assert not runner.failures, "".join(output)

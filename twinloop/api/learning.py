@@ -71,9 +71,9 @@ def train(
         on_progress: called after every step.
 
     Example:
-        >>> checkpoint = tl.train("datasets/demo", "policies/demo", steps=150)
+        >>> checkpoint = tl.train("datasets/demo", "policies/demo", steps=50)
         >>> checkpoint.card.policy, checkpoint.card.steps
-        ('mlp', 150)
+        ('mlp', 50)
     """
     config = TrainingJobConfig(
         datasets=folders(data),
