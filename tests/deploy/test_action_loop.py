@@ -16,6 +16,8 @@ from twinloop.deploy.policy.client import PolicyProcess
 from twinloop.deploy.robot import Briefing, Reading
 from twinloop.errors import PolicyError
 from twinloop.learn.chunks import ActingConfig
+from twinloop.learn.space import DEFAULT_INPUTS
+from twinloop.observe.history import HISTORY
 from twinloop.twin.twin import Twin
 
 LATER_S = 60.0
@@ -35,10 +37,10 @@ class Flight:
         self.estop = EStop(tmp_path / "stop")
         self.pilot.begin(Briefing("count", {}), scene=0, rng=np.random.default_rng(0))
         features = {feature.name: np.zeros(feature.shape, np.float32) for feature in described(twin).observed}
-        self._reading = Reading(0, 0.0, features)
+        self.reading = Reading(0, 0.0, features)
 
     def act(self, wait_s: float = LATER_S) -> float | None:
-        decision = self.pilot.act(self._reading, OperatorInput(self.estop), time.monotonic() + wait_s)
+        decision = self.pilot.act(self.reading, OperatorInput(self.estop), time.monotonic() + wait_s)
         return None if decision.action is None else float(decision.action[0])
 
 
@@ -61,6 +63,18 @@ def test_a_late_chunk_is_used_from_its_valid_part(twin: Twin, tmp_path: Path):
         assert flight.pilot.waiting
         assert [flight.act() for _ in range(3)] == [1, 2, 3]
         assert flight.act() == 0
+
+
+def test_a_policy_gets_the_readings_of_some_periods_ago(twin: Twin, tmp_path: Path):
+    space = described(twin).space((*DEFAULT_INPUTS, HISTORY))
+    file = policy_file(tmp_path / "policy.json", space, does="recall", horizon=1, executed=1)
+    with PolicyProcess(file, program=PROGRAM) as process:
+        flight = Flight(process, twin, tmp_path, lockstep=True)
+        commanded = []
+        for tick in range(6):
+            flight.reading.features["observation.state"][0] = tick
+            commanded.append(flight.act())
+    assert commanded == [0, 0, 0, 1, 2, 3]
 
 
 def test_inference_times_out_in_lockstep(twin: Twin, tmp_path: Path):

@@ -15,6 +15,7 @@ from twinloop.config.record import read_record, write_record
 from twinloop.config.section import Section
 from twinloop.deploy.policy.server import serve
 from twinloop.learn.space import Space
+from twinloop.observe.history import HISTORY
 
 PROGRAM = ("-m", "tests.deploy.unruly")
 
@@ -50,6 +51,8 @@ class Unruly:
                 chunk[:] = np.nan
             if self.does == "count":
                 chunk[:] = np.arange(self.horizon)[None, :, None]
+            if self.does == "recall":
+                chunk[:] = observation[HISTORY][:, None, :1]
         self.asked += 1
         return chunk
 

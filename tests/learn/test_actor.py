@@ -14,6 +14,7 @@ from twinloop.learn.chunks import ActingConfig
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.learn.space import Space
 from twinloop.observe.features import observe
+from twinloop.observe.history import HISTORY, history_feature, past_readings
 from twinloop.observe.live_sensors import LiveSensors
 from twinloop.observe.sensors import ObserveConfig
 from twinloop.randomize.distribution import Uniform
@@ -43,8 +44,7 @@ def run(
     ranges=SEED_RANGES,
 ) -> Episodes:
     width = width or count
-    names = tuple(feature.name for feature in runtime.space.inputs)
-    watch = LiveSensors(twin, ObserveConfig(), width=width, seed=9, features=names)
+    watch = LiveSensors(twin, ObserveConfig(), width=width, seed=9, features=runtime.space.sensed)
     actor = PolicyActor(twin, runtime, watch, ActingConfig(ensemble), width=width, seed=9)
     (episodes,) = rollout(Cell(twin, width=width), iter([Sampler(ranges, seed=9).draw(0, count)]), actor, seed=9)
     return episodes
@@ -102,6 +102,22 @@ def test_the_inputs_of_the_runtime_are_recorded(twin: Twin):
     episodes = run(twin, runtime, 1, ranges=NOISY)
     recorded = observe(episodes, twin, ObserveConfig(), seed=9).frames["observation.state"]
     np.testing.assert_array_equal(np.array([asked[0] for asked in runtime.asked]), recorded[::5])
+
+
+def test_the_history_that_the_runtime_gets_is_that_of_the_recording(twin: Twin):
+    plain = space_of(twin)
+    space = replace(plain, inputs=(*plain.inputs, history_feature(plain.inputs)))
+    histories: list[np.ndarray] = []
+
+    class Remembering(Scripted):
+        def chunks(self, observation: Mapping[str, np.ndarray], **about) -> np.ndarray:
+            histories.append(observation[HISTORY][0].copy())
+            return super().chunks(observation, **about)
+
+    episodes = run(twin, Remembering(space, horizon=5, executed=5, say=lambda *_: 0.1), 1, ranges=NOISY)
+    frames = observe(episodes, twin, ObserveConfig(), seed=9).frames
+    recorded = past_readings(frames, space.remembered, episodes.lengths, rate_hz=space.rate_hz)
+    np.testing.assert_array_equal(np.array(histories), recorded[::5])
 
 
 def test_an_ensemble_weighs_chunks_by_their_age(twin: Twin):

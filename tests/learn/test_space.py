@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.learn.demonstrated import FEATURES
@@ -9,7 +10,9 @@ from twinloop.config.record import read_record, write_record
 from twinloop.config.section import Section
 from twinloop.dataset import Dataset
 from twinloop.errors import DatasetError
+from twinloop.learn.demonstrations import load_demonstrations
 from twinloop.learn.space import Space, camera_misfit, table_of
+from twinloop.observe.history import HISTORY
 from twinloop.observe.instruction import instruction_feature
 from twinloop.observe.recording import Feature
 
@@ -45,6 +48,18 @@ def test_missing_features_of_either_side_are_named(space):
     less = replace(space, inputs=space.inputs[:1])
     assert ("observation.environment_state", "7", "missing") in space.differences(less)
     assert ("observation.environment_state", "missing", "7") in less.differences(space)
+
+
+def test_a_history_repeats_the_vectors_that_the_policy_reads(reached):
+    header = Dataset.open(reached).header
+    state, history = "observation.state", HISTORY
+    assert Space.of(header, (state,)).remembered == ()
+    space = Space.of(header, (state, history))
+    assert space.remembered == space.sensed == (state,)
+    demonstrations = load_demonstrations(reached, (state, history))
+    np.testing.assert_array_equal(demonstrations.vectors[history][4, :2], demonstrations.vectors[state][0])
+    with pytest.raises(DatasetError, match=r"has no input 'observation\.history'"):
+        Space.of(header, (history,))
 
 
 def test_an_unknown_input_is_refused_with_the_valid_ones(reached):

@@ -11,6 +11,7 @@ from twinloop.deploy.policy.client import PolicyProcess
 from twinloop.deploy.robot import Briefing, Reading
 from twinloop.learn.chunks import ActingConfig, Chunks
 from twinloop.observe.estimate import ESTIMATE, NEEDED, StateEstimator, model_of
+from twinloop.observe.history import HISTORY, History
 
 ALONE = np.zeros(1, int)
 RUNNING = np.ones(1, bool)
@@ -38,6 +39,7 @@ class ActionLoop:
             else None
         )
         self._sent = np.zeros((1, actions))
+        self._history = History(space.remembered, width=1, rate_hz=space.rate_hz) if space.remembered else None
 
     def begin(self, briefing: Briefing, *, scene: int, rng: np.random.Generator) -> None:  # noqa: ARG002
         self._instruction, self._rng = briefing.instruction, rng
@@ -45,6 +47,8 @@ class ActionLoop:
         self._late = None
         if self._estimate is not None:
             self._estimate.begin(ALONE)
+        if self._history is not None:
+            self._history.begin(ALONE)
 
     @property
     def waiting(self) -> bool:
@@ -56,7 +60,7 @@ class ActionLoop:
         self._sent = np.asarray(command, float)[None]
 
     def watch(self, reading: Reading) -> None:
-        """Receive a reading of a period in which a human leads; the state estimator uses it."""
+        """Receive a reading of a period in which a human leads; the state estimator and the history use it."""
         self._features(reading)
 
     def resume(self) -> None:
@@ -97,10 +101,14 @@ class ActionLoop:
         return LeaderAction(self._chunks.advance(RUNNING, self._nothing)[0], time.monotonic() - began_s)
 
     def _features(self, reading: Reading) -> Mapping[str, np.ndarray]:
-        if self._estimate is None:
-            return reading.features
-        self._estimate.take({name: reading.features[name][None] for name in NEEDED}, self._sent)
-        return {**reading.features, ESTIMATE: self._estimate.vector()[0]}
+        features = dict(reading.features)
+        if self._estimate is not None:
+            self._estimate.take({name: features[name][None] for name in NEEDED}, self._sent)
+            features[ESTIMATE] = self._estimate.vector()[0]
+        if self._history is not None:
+            remembered = self.policy.facts.space.remembered
+            features[HISTORY] = self._history.take({name: features[name][None] for name in remembered})[0]
+        return features
 
     def _wait(self, operator: OperatorInput, deadline_s: float) -> np.ndarray | None:
         while True:

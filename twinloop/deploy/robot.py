@@ -113,16 +113,11 @@ class Description:
     def space(self, inputs: Iterable[str] | None = None) -> "Space":
         """Return the space of a policy for this robot that reads these inputs (by default DEFAULT_INPUTS)."""
         # Imported here because it imports the dataset modules, which a robot does not need.
-        from twinloop.learn.space import DEFAULT_INPUTS, Space
-        from twinloop.observe.estimate import ESTIMATE, derived
-        from twinloop.observe.instruction import INSTRUCTION, instruction_feature
+        from twinloop.learn.space import DEFAULT_INPUTS, Space, with_derived
 
-        features = {feature.name: feature for feature in self.observed}
-        estimate = derived(features, self.robot)
-        if estimate is not None:
-            features[ESTIMATE] = estimate
-        features[INSTRUCTION] = instruction_feature()
-        wanted = tuple(features[name] for name in (DEFAULT_INPUTS if inputs is None else inputs) if name in features)
+        named = tuple(DEFAULT_INPUTS if inputs is None else inputs)
+        features = with_derived({feature.name: feature for feature in self.observed}, self.robot, named)
+        wanted = tuple(features[name] for name in named if name in features)
         return Space(self.robot, self.rate_hz, wanted, self.action)
 
 

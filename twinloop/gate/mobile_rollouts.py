@@ -18,6 +18,7 @@ from twinloop.gate.rollouts import EvaluationJob
 from twinloop.learn.candidate import Candidate
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.learn.space import table_of
+from twinloop.observe.history import HISTORY, History
 from twinloop.randomize.draw import EpisodeRange
 from twinloop.run.config import config_from_text
 from twinloop.run.mobile import MobileConfig
@@ -61,9 +62,15 @@ def policy_act(robot: MobileEmbodiment, runtime: PolicyRuntime) -> Act:
     """Commands of a policy, which computes a new action chunk when the last one is used up."""
     shape = (robot.width, runtime.horizon, robot.action.shape[0])
     chunk = np.zeros(shape)
+    remembered = runtime.space.remembered
+    history = History(remembered, width=robot.width, rate_hz=robot.rate_hz)
 
     def act(seen: Mapping[str, np.ndarray], tick: int) -> np.ndarray:
         nonlocal chunk
+        if remembered:
+            if tick == 0:
+                history.begin(np.arange(robot.width))
+            seen = {**seen, HISTORY: history.take(seen)}
         if tick % runtime.executed == 0:
             inputs = {feature.name: seen[feature.name] for feature in runtime.space.inputs}
             words = [robot.instruction] * robot.width

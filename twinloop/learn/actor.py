@@ -9,6 +9,7 @@ import numpy as np
 from twinloop.learn.chunks import ActingConfig, Chunks
 from twinloop.learn.runtime import PolicyRuntime
 from twinloop.observe.estimate import ESTIMATE, StateEstimator
+from twinloop.observe.history import HISTORY, History
 from twinloop.observe.instruction import INSTRUCTION
 from twinloop.observe.live_cameras import LiveCameras
 from twinloop.observe.live_sensors import LiveSensors
@@ -49,6 +50,8 @@ class PolicyActor:
         )
         self._command = np.tile(self._home, (width, 1))
         self._estimate = StateEstimator(twin, width=width) if runtime.space.estimates else None
+        remembered, rate_hz = runtime.space.remembered, runtime.space.rate_hz
+        self._history = History(remembered, width=width, rate_hz=rate_hz) if remembered else None
         self._read = [feature.name for feature in runtime.space.vectors if feature.name != INSTRUCTION]
         self._generators: list[np.random.Generator | None] = [None] * width
         self._retries = np.zeros(width, int)
@@ -61,6 +64,8 @@ class PolicyActor:
             self.eyes.begin(ids, draws, rows)
         if self._estimate is not None:
             self._estimate.begin(ids)
+        if self._history is not None:
+            self._history.begin(ids)
         self._ending.begin(ids)
         self._progress.begin(ids)
         self._running[ids] = True
@@ -77,6 +82,8 @@ class PolicyActor:
         if self._estimate is not None:
             self._estimate.take(seen, self._command)
             seen[ESTIMATE] = self._estimate.vector()
+        if self._history is not None:
+            seen[HISTORY] = self._history.take(seen)
         if self.eyes is not None:
             self.eyes.note(cell)
         over, lost = self._ending.look(cell)

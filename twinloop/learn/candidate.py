@@ -11,10 +11,8 @@ import numpy as np
 from twinloop.errors import CheckpointError
 from twinloop.learn.card import read_card
 from twinloop.learn.runtime import PolicyRuntime
-from twinloop.learn.space import Space, camera_misfit, table_of
-from twinloop.observe.estimate import ESTIMATE, derived
+from twinloop.learn.space import Space, camera_misfit, table_of, with_derived
 from twinloop.observe.features import features_of
-from twinloop.observe.instruction import INSTRUCTION, instruction_feature
 from twinloop.observe.pictures import picture_features
 from twinloop.run.config import RunConfig, load_config
 from twinloop.twin.twin import Twin
@@ -109,10 +107,7 @@ def space_of(config: RunConfig, twin: Twin, like: Space) -> Space:
     offered = {
         feature.name: feature for feature in features_of(twin, config.observe) + picture_features(config.cameras, twin)
     }
-    made_out = derived(offered, twin.robot.name)
-    if made_out is not None:
-        offered[ESTIMATE] = made_out
-    offered[INSTRUCTION] = instruction_feature()
+    offered = with_derived(offered, twin.robot.name, [feature.name for feature in like.inputs])
     inputs = tuple(offered[feature.name] for feature in like.inputs if feature.name in offered)
     return replace(like, robot=twin.robot.name, rate_hz=float(twin.control_hz), inputs=inputs, action=offered["action"])
 

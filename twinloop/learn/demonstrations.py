@@ -18,6 +18,7 @@ from twinloop.learn.corrections import correction_weights
 from twinloop.learn.free_labels import FreeLabels
 from twinloop.learn.resample import resampled
 from twinloop.learn.space import Space
+from twinloop.observe.history import HISTORY, past_readings
 from twinloop.observe.instruction import INSTRUCTION, instruction_vectors
 
 BY_HUMAN = "by_human"
@@ -173,6 +174,8 @@ def load_demonstrations(
         vectors[ESTIMATE] = estimated(vectors, vectors.pop("command"), count, twin, things=space.tracked_things)
     if any(feature.name == INSTRUCTION for feature in space.vectors):
         vectors[INSTRUCTION] = np.repeat(instruction_vectors(tasks), count, axis=0)
+    if space.remembered:
+        vectors[HISTORY] = past_readings(vectors, space.remembered, count, rate_hz=space.rate_hz)
     vectors = {feature.name: vectors[feature.name] for feature in space.vectors}
     source = DataSource(
         path=path.name, name=header.name, kind=header.source, digest=report.digest,

@@ -1,11 +1,12 @@
 """Space: the inputs and actions of a policy. Datasets with equal spaces can be mixed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from twinloop.dataset import STATE_FEATURES, Dataset, Header
 from twinloop.errors import DatasetError, nearest
+from twinloop.observe.history import HISTORY, history_feature
 from twinloop.observe.instruction import INSTRUCTION, instruction_feature
 from twinloop.observe.recording import ESTIMATE, NEEDED, PREFIX, Feature
 from twinloop.twin.legs import LEGGED
@@ -35,14 +36,9 @@ class Space:
     @classmethod
     def of(cls, header: Header, inputs: Iterable[str] = DEFAULT_INPUTS) -> "Space":
         """Return the space of a dataset with these features as inputs."""
-        from twinloop.observe.estimate import derived  # imports the physics engine, which reading a card does not need
-
         named = tuple(inputs)
         known = {feature.name: feature for feature in header.features if feature.name.startswith("observation.")}
-        estimate = derived(known, header.robot)
-        if estimate is not None:
-            known[ESTIMATE] = estimate
-        known[INSTRUCTION] = instruction_feature()
+        known = with_derived(known, header.robot, named)
         for name in named:
             if name not in known and name.startswith(PREFIX):
                 raise DatasetError(
@@ -61,8 +57,8 @@ class Space:
     @property
     def sensed(self) -> tuple[str, ...]:
         """Names of the vectors that sensors must provide. An estimate is replaced by the vectors that it needs, and
-        an instruction by none."""
-        derived = {ESTIMATE: NEEDED, INSTRUCTION: ()}
+        an instruction and a history by none."""
+        derived = {ESTIMATE: NEEDED, INSTRUCTION: (), HISTORY: ()}
         names = (derived.get(feature.name, (feature.name,)) for feature in self.vectors)
         return tuple(dict.fromkeys(name for several in names for name in several))
 
@@ -76,6 +72,12 @@ class Space:
     @property
     def estimates(self) -> bool:
         return any(feature.name == ESTIMATE for feature in self.vectors)
+
+    @property
+    def remembered(self) -> tuple[str, ...]:
+        """Names of the vectors that the history repeats; none if it is not an input."""
+        read = tuple(feature.name for feature in self.vectors)
+        return tuple(feature.name for feature in _readings(self.vectors)) if HISTORY in read else ()
 
     @property
     def joints(self) -> tuple[str, tuple[str, ...]]:
@@ -109,6 +111,30 @@ class Space:
             ]
         rows += [(name, "missing", _size(feature)) for name, feature in theirs.items()]
         return [row for row in rows if row[1] != row[2]]
+
+
+def with_derived(features: Mapping[str, Feature], robot: str, inputs: Iterable[str]) -> dict[str, Feature]:
+    """The features of a dataset, twin or robot, and the inputs that are computed from them.
+
+    Args:
+        inputs: names of a policy's inputs. A history repeats those of them that are vectors of sensors.
+    """
+    from twinloop.observe.estimate import derived  # imports the physics engine, which reading a card does not need
+
+    known = dict(features)
+    estimate = derived(known, robot)
+    if estimate is not None:
+        known[ESTIMATE] = estimate
+    known[INSTRUCTION] = instruction_feature()
+    vectors = [known[name] for name in inputs if name in known and not known[name].is_picture]
+    if _readings(vectors):
+        known[HISTORY] = history_feature(_readings(vectors))
+    return known
+
+
+def _readings(vectors: Iterable[Feature]) -> list[Feature]:
+    """Those of the vectors that sensors provide."""
+    return [feature for feature in vectors if feature.name not in (ESTIMATE, INSTRUCTION, HISTORY)]
 
 
 def camera_misfit(space: Space, offered: Iterable[Feature], *, where: str) -> str:
