@@ -22,7 +22,7 @@ from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.twin import twin_of
 from twinloop.twin.tasks import tasks
 
-EPISODES, TRIALS = 8, 2
+EPISODES, TRIALS = 16, 2
 
 
 def config_of(task: str) -> RunConfig:
@@ -30,7 +30,7 @@ def config_of(task: str) -> RunConfig:
 randomization: {{environment: {{instruction_choice: [0, 1]}}}}
 """
     config = config_from_text(text, name=f"{task}.yaml", folder=Path())
-    return replace(config, dataset=replace(config.dataset, shard_episodes=4))
+    return replace(config, dataset=replace(config.dataset, shard_episodes=8))
 
 
 def train_policy(data: Path, out: Path) -> None:
