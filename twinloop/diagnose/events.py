@@ -67,13 +67,15 @@ def usual_rates(emulator: Emulator) -> tuple[np.ndarray, np.ndarray]:
 
 def log_probability(counts: np.ndarray, trials: np.ndarray, rates: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """Log-probability of the numbers of episodes with an event, if their rates are known with these variances."""
-    from scipy.special import betaln
+    from scipy.special import gammaln
 
     rates = np.clip(rates, 1e-3, 1 - 1e-3)
     spread = rates * (1 - rates)
     concentration = np.maximum(spread / np.maximum(variances, 1e-9) - 1, MIN_CONCENTRATION)
     a, b = concentration * rates, concentration * (1 - rates)
-    return betaln(counts + a, trials - counts + b) - betaln(a, b) + _log_choose(trials, counts)
+    # The sum of six of these takes a third of the time of two `betaln`.
+    given = gammaln(counts + a) + gammaln(trials - counts + b) - gammaln(trials + concentration)
+    return given - (gammaln(a) + gammaln(b) - gammaln(concentration)) + _log_choose(trials, counts)
 
 
 def showing(emulator: Emulator, place: int, events: EpisodeEvents) -> np.ndarray:
