@@ -1,12 +1,13 @@
 """Explanations, costs and the predictive check, in a bank of synthetic traits with known causes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.diagnose.synthetic import EFFECTS, made_up, made_up_bank, small_spread
+from tests.short_chains import short_chains
 from twinloop.curate.rates import Rate
 from twinloop.diagnose.bank import CounterfactualCell
 from twinloop.diagnose.causes import Cause
@@ -27,6 +28,13 @@ from twinloop.randomize.parameter import GAPS, Gap
 from twinloop.randomize.table import BY_NAME
 
 TRAIT = {trait.name: place for place, trait in enumerate(TRAITS)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sampler() -> Iterator[None]:
+    """The causes are clear, so that shorter chains find them."""
+    with short_chains():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Robots with legs or wheels: traits, counterfactual cells, and gaps that are told apart."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from tests.short_chains import short_chains
 from twinloop.diagnose.bank import Bank, CounterfactualCell
 from twinloop.diagnose.causes import Cause, hypothesis_of
 from twinloop.diagnose.counterfactuals import CounterfactualJob
@@ -113,6 +115,13 @@ class Kind:
 
 
 KINDS = {"legs": Kind(WALK, Stepping, LEG_CAUSES), "wheels": Kind(DRIVE, Steering, WHEEL_CAUSES)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sampler() -> Iterator[None]:
+    """The causes are clear, so that shorter chains find them."""
+    with short_chains():
+        yield
 
 
 @pytest.fixture(scope="module", params=KINDS)
