@@ -17,7 +17,7 @@ from tests.dashboard.every_page import write_pages
 
 pytestmark = pytest.mark.browser
 
-WIDTHS = (1200, 400)
+WIDTHS, HEIGHT = (1200, 400), 900
 THEMES = ("light", "dark")
 OPTIONS = (
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -69,15 +69,19 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-def opened(browser: Any, file: Path, *, width: int, theme: str) -> tuple[Any, list[str]]:
-    """A loaded page, and everything it complained about or requested besides itself."""
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+@pytest.fixture
+def tab(browser: Any) -> Iterator[tuple[Any, list[str]]]:
+    """An empty tab, and everything that its pages complain about or request besides themselves.
+
+    One tab for all pages: a new one starts a process.
+    """
+    page = browser.new_page(viewport={"width": WIDTHS[0], "height": HEIGHT}, color_scheme=THEMES[0])
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: complaints.append(request.url) if not _own(request.url) else None)
-    page.goto(file.as_uri())
-    return page, complaints
+    yield page, complaints
+    page.close()
 
 
 def _own(url: str) -> bool:
@@ -85,16 +89,18 @@ def _own(url: str) -> bool:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_is_full_and_fits(browser: Any, pages: dict[str, Path], width: int):
+def test_every_page_is_full_and_fits(tab: tuple[Any, list[str]], pages: dict[str, Path], width: int):
     problems: dict[str, object] = {}
+    page, complaints = tab
+    page.set_viewport_size({"width": width, "height": HEIGHT})
     for name, file in pages.items():
-        page, complaints = opened(browser, file, width=width, theme=THEMES[0])
+        page.goto(file.as_uri())
         for theme in THEMES:
             page.emulate_media(color_scheme=theme)
-            result = {"complains": complaints, **problems_of(page, width=width, theme=theme)}
+            result = {"complains": list(complaints), **problems_of(page, width=width, theme=theme)}
+            complaints.clear()
             if any(result.values()):
                 problems[f"{name}, {theme}"] = {what: value for what, value in result.items() if value}
-        page.close()
     assert not problems
 
 
@@ -121,9 +127,9 @@ def problems_of(page: Any, *, width: int, theme: str) -> dict[str, object]:
     }
 
 
-def test_interactive_charts_replace_static_ones_without_a_request(browser: Any, pages: dict[str, Path]):
-    page, complaints = opened(browser, pages["interactive"], width=1200, theme="light")
+def test_interactive_charts_replace_static_ones_without_a_request(tab: tuple[Any, list[str]], pages: dict[str, Path]):
+    page, complaints = tab
+    page.goto(pages["interactive"].as_uri())
     page.wait_for_function("document.querySelectorAll('div.vega-embed svg').length > 5", timeout=20_000)
     assert not complaints
     assert page.evaluate("document.querySelectorAll('div.chart > svg').length") == 0
-    page.close()
