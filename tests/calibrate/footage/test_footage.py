@@ -78,7 +78,7 @@ def test_the_mask_shows_the_arm_and_neither_cup_nor_shadow(bench: Bench, camera:
 
 
 def test_a_hidden_camera_is_found_again(bench: Bench, camera: FilmView, footage: Footage, tmp_path: Path):
-    search = PoseSearch(starts=1, rounds=40, population=8, refinements=2, evaluations=400)
+    search = PoseSearch(starts=1, rounds=40, population=8, refinements=2, evaluations=200)
     twin = calibrate_films(bench, footage, seed=0, search=search)
     assert len(twin.held_out.frames) > 10
     assert twin.held_out.error_px < 3
