@@ -8,6 +8,7 @@ BASE   := $(VENV)/.base
 STAMP  := $(VENV)/.installed
 PYTHON ?= python3
 OPENGL := libegl1 libosmesa6 libgl1-mesa-dri
+PYRIGHT := $(BIN)/pyright
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 
 help: ## list the targets
@@ -51,9 +52,9 @@ chromium:
 run: $(BASE) ## generate 500 episodes of the embedded pick-and-place cell
 	$(BIN)/twinloop generate --episodes 500
 
-# Types are checked beside the tests: pyright uses one core for two minutes, and tests wait now and then.
+# Types are checked beside the tests. Pyright has a lower priority, so it uses the moments in which tests wait.
 test: lint chromium ## lint, then types and all tests side by side
-	@$(MAKE) --no-print-directory --jobs=2 type tests
+	@$(MAKE) --no-print-directory --jobs=2 PYRIGHT='nice -n 4 $(BIN)/pyright' type tests
 
 tests: setup ## all tests, without lint and types
 	$(PYTEST)
@@ -75,7 +76,7 @@ lint: setup ## ruff
 	$(BIN)/ruff format --check .
 
 type: setup ## pyright
-	$(BIN)/pyright
+	$(PYRIGHT)
 
 format: setup ## format and fix with ruff
 	$(BIN)/ruff format .
