@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.forked_servers import forked_servers as forking
 from tests.markers import pytest_addoption, pytest_collection_modifyitems, pytest_ignore_collect  # noqa: F401
 from tests.module_times import TimeRecorder
 from tests.object_store import BUCKET, Store, program, serving
@@ -77,9 +78,13 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is loaded by now out of garbage collections and of the pages that forked processes copy."""
+    """Leave what is loaded by now out of garbage collections and of the pages that forked processes copy.
+
+    Collections are less frequent than usual: tests make many objects and few cycles.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -126,6 +131,13 @@ def simulate(twin: Twin) -> Simulate:
 @pytest.fixture(scope="session")
 def few(simulate: Simulate) -> Episodes:
     return simulate(12)
+
+
+@pytest.fixture
+def forked_servers() -> Iterator[None]:
+    """Policies and rehearsal cells are forks of this process."""
+    with forking():
+        yield
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 
 import twinloop as tl
 from tests.calibrate.made import command, logs_of_truth, write_json, xl330
+from tests.forked_servers import forked_servers
 from tests.short_episodes import short_episodes
 
 ROOT = Path(__file__).parents[1]
@@ -38,7 +39,6 @@ randomization:
     friction_coefficient: [0.2, 1.1]
     object_position_noise_cm: [-0.2, 0.2]
 rollout: {parallel_envs: 16, episodes_per_env: 3, timestep_ms: 5}
-curate: {longest_s: 5}
 """
 
 
@@ -111,7 +111,7 @@ def test_the_example_of_every_name_runs(workspace: Path, monkeypatch: pytest.Mon
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     parser, output = doctest.DocTestParser(), []
     # The policy is trained in a few steps. One that fails need not do so for 20 s.
-    with short_episodes("pick_and_place", 5.5):
+    with short_episodes("pick_and_place", 5.5), forked_servers():
         for name in EXAMPLES:
             text = inspect.getdoc(getattr(tl, name)) or ""
             example = parser.get_doctest(text, {"tl": tl, "np": np}, name, None, None)

@@ -22,6 +22,8 @@ from twinloop.twin.twin import Twin
 
 LATER_S = 60.0
 
+pytestmark = pytest.mark.usefixtures("forked_servers")
+
 
 @pytest.fixture
 def process(twin: Twin, tmp_path: Path) -> Iterator[PolicyProcess]:

@@ -18,6 +18,8 @@ CASES = (
     ("physx", "franka_panda", "sort_by_colour", 0),
 )
 
+pytestmark = pytest.mark.usefixtures("forked_servers")
+
 
 @pytest.mark.parametrize(("engine", "robot", "task", "episode"), CASES)
 def test_the_expert_does_the_task(engine: str, robot: str, task: str, episode: int):

@@ -24,6 +24,8 @@ PERIODS = 15
 
 Run = Callable[..., DeployResult]
 
+pytestmark = pytest.mark.usefixtures("forked_servers")
+
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:

@@ -23,6 +23,8 @@ from twinloop.gate.permit import ungated
 from twinloop.twin.kinematic_chain import KinematicChain
 from twinloop.twin.twin import Twin
 
+pytestmark = pytest.mark.usefixtures("forked_servers")
+
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[tuple[OperatorInput, int]]:

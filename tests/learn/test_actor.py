@@ -30,7 +30,7 @@ NOISY = SEED_RANGES | {"encoder_noise_mrad": Uniform(0, 1), "observation_delay_m
 @pytest.fixture(scope="module", autouse=True)
 def limit() -> Iterator[None]:
     """Most runtimes of these tests never succeed."""
-    with short_episodes("pick_and_place", 8.0):
+    with short_episodes("pick_and_place", 6.5):
         yield
 
 

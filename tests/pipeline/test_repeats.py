@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import Simulate
 from tests.deploy.neighbour_policy import PROGRAM
+from tests.forked_servers import forked_servers
 from tests.learn.neighbours import Neighbours
 from tests.short_episodes import short_episodes
 from twinloop.dataset import Dataset
@@ -35,7 +36,7 @@ COUNT = 6
 @pytest.fixture(scope="module", autouse=True)
 def limit() -> Iterator[None]:
     """The expert needs less."""
-    with short_episodes("pick_and_place", 8.0):
+    with short_episodes("pick_and_place", 6.5), forked_servers():
         yield
 
 

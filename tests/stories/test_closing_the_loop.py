@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked_servers import forked_servers
+from tests.short_chains import short_chains
 from tests.short_episodes import short_episodes
+from twinloop.calibrate import by_traits
 from twinloop.cli import main
 from twinloop.diagnose.report import read_report
 from twinloop.randomize.parameter import GAPS
@@ -16,10 +19,12 @@ from twinloop.run.config import load_config
 pytest.importorskip("torch", reason="needs twinloop[learn]")
 
 CELL = """\
+rollout: {timestep_ms: 5}
 randomization:
   physics: {object_position_noise_cm: [-0.2, 0.2]}
 """
 ROBOT = """\
+rollout: {timestep_ms: 5}
 randomization:
   physics: {object_position_noise_cm: [-1.3, 1.3]}
 """
@@ -35,8 +40,15 @@ LOOP = [
 
 @pytest.fixture(scope="module", autouse=True)
 def limit() -> Iterator[None]:
-    """The expert needs less."""
-    with short_episodes("pick_and_place", 8.0):
+    """The expert needs 4 s, and a twin that is fitted with fewer simulations is used in the same way."""
+    with (
+        short_episodes("pick_and_place", 5.5),
+        short_chains(),
+        forked_servers(),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(by_traits, "EPISODES", 32)
+        patch.setattr(by_traits, "CHECKED", 32)
         yield
 
 

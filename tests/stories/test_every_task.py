@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import twinloop as tl
+from tests.forked_servers import forked_servers
 from tests.short_episodes import short_episodes
 from twinloop.dashboard.evaluation import write_evaluation_report
 from twinloop.dashboard.report import write_report
@@ -96,10 +97,11 @@ def test_a_policy_of_another_task_is_deployed_on_its_twin(tmp_path: Path):
     file.write_text(config.to_yaml())
     generate(config, data, episodes=EPISODES, workers=1)
     train_policy(data, tmp_path / "policy")
-    deployed = tl.deploy(
-        tmp_path / "policy", f"twin:{file}", tmp_path / "log", episodes=2, task="put_in_drawer", episode_timeout_s=1.0,
-        stop_file=tmp_path / "stop",
-    )  # fmt: skip
+    with forked_servers():
+        deployed = tl.deploy(
+            tmp_path / "policy", f"twin:{file}", tmp_path / "log", episodes=2, task="put_in_drawer",
+            episode_timeout_s=1.0, stop_file=tmp_path / "stop",
+        )  # fmt: skip
     log = Dataset.open(deployed.path)
     assert log.attempts()["task"].to_pylist() == Dataset.open(data).attempts()["task"].to_pylist()[:2]
     assert log.header.feature("observation.environment_state").names == (

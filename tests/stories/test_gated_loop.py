@@ -1,12 +1,14 @@
 """The loop through the gate: validated, canary with its limits; collected demonstrations are training data."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.deploy.lerobot.conftest import content
+from tests.forked_servers import forked_servers
 from tests.short_episodes import short_episodes
 from twinloop.cli import main
 from twinloop.dataset import Dataset
@@ -32,6 +34,12 @@ LOOP = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module", autouse=True)
+def limit() -> Iterator[None]:
+    with short_episodes("press_button", 5.0), forked_servers():
+        yield
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gated")
@@ -41,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict]:
-    with pytest.MonkeyPatch.context() as patch, short_episodes("press_button", 5.0):
+    with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         code = main(list(words))
     return code, json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.forked_servers import forked_servers
+from tests.short_chains import short_chains
 from tests.short_episodes import short_episodes
 from twinloop.cli import main
 from twinloop.dataset import Dataset
@@ -13,7 +15,11 @@ from twinloop.diagnose.report import read_report
 pytest.importorskip("torch", reason="needs twinloop[learn]")
 pytest.importorskip("av", reason="needs twinloop[video]")
 
-BLIND = "randomization:\n  physics: {object_position_noise_cm: [-0.2, 0.2]}\n"
+BLIND = """\
+rollout: {timestep_ms: 5}
+randomization:
+  physics: {object_position_noise_cm: [-0.2, 0.2]}
+"""
 CELL = (
     BLIND
     + """\
@@ -29,13 +35,14 @@ def test_lighting_of_a_cell_is_diagnosed_from_images_alone(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     for name, text in {"blind": BLIND, "cell": CELL, "dim": DIM}.items():
         Path(f"{name}.yaml").write_text(text)
-    for line in (
+    lines = (
         "generate blind.yaml --episodes 16 --out data",
         "train data --policy mlp --steps 200 --set width=96 --set depth=2 --out policy",
         "deploy policy --robot twin:dim.yaml --episodes 8 --out runlog",
         "diagnose runlog --policy policy --twin cell.yaml --cells 1 --episodes 4 --out found",
-    ):
-        with short_episodes("pick_and_place", 8.0):
+    )
+    with short_episodes("pick_and_place", 5.5), short_chains(), forked_servers():
+        for line in lines:
             assert main([*line.split(), "--json"]) == 0, line
 
     log = Dataset.open(Path("runlog"))

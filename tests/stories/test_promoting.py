@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.deploy.scripted_robot import ScriptedRobot
+from tests.forked_servers import forked_servers
 from tests.gate.runlogs import Trial, in_turns, runlog
 from tests.gate.world import POOR, some
 from tests.short_episodes import short_episodes
@@ -43,7 +44,7 @@ MODEL = "franka_panda"
 @pytest.fixture(scope="module", autouse=True)
 def limit() -> Iterator[None]:
     """The policies fail: they are trained in three steps."""
-    with short_episodes("pick_and_place", 8.0):
+    with short_episodes("pick_and_place", 5.5), forked_servers():
         yield
 
 

@@ -18,6 +18,8 @@ environment: {action_scale: 0.3, time_limit_s: 3}
 # Rules that a hardly trained policy can pass.
 EASY = "validated: {episodes: 2, success: 0, harm: 1, regress: 1}\n"
 
+pytestmark = pytest.mark.usefixtures("forked_servers")
+
 
 @pytest.mark.slow
 def test_from_a_config_to_a_robot(

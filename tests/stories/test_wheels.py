@@ -22,6 +22,8 @@ environment: {time_limit_s: 6}
 # Rules that a hardly trained policy can pass.
 EASY = "validated: {episodes: 2, success: 0, harm: 1, regress: 1}\n"
 
+pytestmark = pytest.mark.usefixtures("forked_servers")
+
 
 @pytest.mark.slow
 def test_from_a_config_to_a_validated_policy(
