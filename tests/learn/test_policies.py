@@ -15,7 +15,7 @@ from twinloop.learn.optimise import Optimisation, TrainConfig
 from twinloop.learn.pictures import open_pictures
 from twinloop.learn.policies import POLICIES
 from twinloop.learn.policy import Policy, tensors_of
-from twinloop.learn.scales import scales_of
+from twinloop.learn.scales import UNSCALED, scales_of
 from twinloop.learn.space import DEFAULT_INPUTS
 from twinloop.observe.recording import Feature
 
@@ -67,6 +67,24 @@ def spots(tmp_path_factory: pytest.TempPathFactory) -> Demonstrations:
 
 def noise_of(count: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(count, HORIZON, 2, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_other_scales_change_no_action(kind: str, demonstrations: Demonstrations):
+    """A value that was constant and varies in new data is scaled; the policy acts as before."""
+    policy, goal = small(kind, demonstrations).eval(), "observation.environment_state"
+    frames = np.random.default_rng(0).standard_normal((demonstrations.frames, 1))
+    moved = demonstrations.vectors[goal] + np.array([2, 0, 0.02, 0, 0, 0, 0]) * frames
+    other = replace(demonstrations, vectors={**demonstrations.vectors, goal: moved.astype(np.float32)})
+    vectors = policy.readers()[-1][0]
+    place = vectors.names.index(goal)
+    assert vectors.get_buffer(f"std{place}")[2] == UNSCALED
+    inputs = {name: torch.tensor(values[:32]) for name, values in other.vectors.items()}
+    real, noise = torch.arange(32) % 2, torch.randn(32, HORIZON, 2, generator=torch.Generator().manual_seed(1))
+    before = policy(inputs, real.float(), noise)
+    policy.rescale(scales_of([other], [1.0], HORIZON))
+    assert vectors.get_buffer(f"std{place}")[2] == pytest.approx(0.02, rel=0.1)
+    torch.testing.assert_close(policy(inputs, real.float(), noise), before, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", POLICIES)

@@ -38,7 +38,7 @@ class FinetuneConfig:
 def finetuning(config: FinetuneConfig) -> TrainingJob:
     """Return the training job. The data must have the policy's space.
 
-    The policy's scales are kept, so the training starts at its current performance.
+    The training starts at the policy's current performance. Inputs that vary more in the new data are scaled by it.
     """
     parent = load(config.checkpoint)
     if config.settings:

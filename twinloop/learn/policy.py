@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from twinloop.learn.mixture import Batch
 from twinloop.learn.resample import quaternion_starts
-from twinloop.learn.scales import Scales
+from twinloop.learn.scales import UNSCALED, Scales
 from twinloop.learn.space import Space
 
 DEPTH_M = (0.05, 5.0)
@@ -110,6 +110,32 @@ class VectorInputs(nn.Module):
             columns.append(plain[:, done:])
         return torch.cat(columns, dim=1)
 
+    def rescale(self, scales: Scales, layer: nn.Linear) -> None:
+        """Take the scales of other data, where these values vary more. The output of `layer` does not change.
+
+        A value that was constant in the earlier data is not scaled, so a layer would hardly see it vary.
+
+        Args:
+            layer: reads the output of this module in its first columns.
+        """
+        column = 1
+        with torch.no_grad():
+            for index, name in enumerate(self.names):
+                mean, std = self.get_buffer(f"mean{index}"), self.get_buffer(f"std{index}")
+                new_mean, new_std = (torch.tensor(values, device=mean.device) for values in scales.inputs[name])
+                turned = {start + part for start in self._quaternions[name] for part in range(4)}
+                for place in range(len(mean)):
+                    if place in turned:
+                        column += 6 if place in self._quaternions[name] else 0
+                        continue
+                    old, new = float(std[place]), float(new_std[place])
+                    if new != UNSCALED and (old == UNSCALED or new > old):
+                        weights = layer.weight[:, column]
+                        layer.bias.add_(weights * (new_mean[place] - mean[place]) / old)
+                        weights.mul_(new / old)
+                        mean[place], std[place] = new_mean[place], new
+                    column += 1
+
     def examples(self, count: int, *, generator: torch.Generator) -> dict[str, Tensor]:
         """Return random vectors with the mean and standard deviation of the data."""
         inputs = {}
@@ -188,6 +214,15 @@ class Policy(nn.Module, ABC):
     @abstractmethod
     def forward(self, inputs: Mapping[str, Tensor], real: Tensor, noise: Tensor) -> Tensor:
         """Return (n, horizon, a) actions in their units. noise: of that shape, for policies that sample."""
+
+    def readers(self) -> list[tuple[VectorInputs, nn.Linear]]:
+        """Return inputs and the layer that reads them, for `rescale`. Without any, fine-tuning keeps all scales."""
+        return []
+
+    def rescale(self, scales: Scales) -> None:
+        """Take the scales of other data for inputs that vary more there. The actions of the policy do not change."""
+        for vectors, layer in self.readers():
+            vectors.rescale(scales, layer)
 
     @classmethod
     def batch_for(cls, space: Space) -> int:

@@ -15,6 +15,9 @@ CHAIN_ROW = 17
 MIN_STD = 1e-3
 """In any unit: a value with a smaller standard deviation is not scaled, because that would amplify noise."""
 
+UNSCALED = 1.0
+"""The standard deviation that stands for such a value."""
+
 RELATIVE_BELOW = 0.8
 """An action is learned relative to the joint's position if that varies less than this share of the absolute action."""
 
@@ -101,5 +104,5 @@ def _overall(moments: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
 
 
 def _scale(mean: np.ndarray, std: np.ndarray) -> tuple[list, list]:
-    std = np.where(std < MIN_STD, 1.0, std)
+    std = np.where(std < MIN_STD, UNSCALED, std)
     return mean.astype(np.float32).tolist(), std.astype(np.float32).tolist()

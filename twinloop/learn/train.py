@@ -90,7 +90,9 @@ def train(job: TrainingJob, out: Path, *, on_progress: Callable[[TrainProgress],
 def _policy(job: TrainingJob) -> Policy:
     config, space = job.config, job.mixture.space
     if job.parent is not None:
-        return job.parent.policy
+        policy = job.parent.policy
+        policy.rescale(scales_of(job.mixture.parts, job.weights, policy.horizon))
+        return policy
     kind = POLICIES[config.policy]
     horizon = int(config.settings.get("horizon", kind.default_settings()["horizon"]))
     scales = scales_of(job.mixture.parts, job.weights, horizon)

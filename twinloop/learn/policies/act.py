@@ -2,13 +2,12 @@
 
 There is one token per vector of the observation and one per camera, or a grid of them. Unlike the original ACT, there
 is no style variable: with a latent of zero at inference, one observation gives one chunk, as plain regression does. For
-multimodal demonstrations, `flow` draws one of the modes. The instruction is not used, because the data has one task; a
-multi-task policy would add a token for it.
+multimodal demonstrations, `flow` draws one of the modes. The instruction is a vector like others, where it is an input.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -75,6 +74,12 @@ class ActPolicy(Policy):
         self.decoder = nn.ModuleList(DecoderLayer(width, heads) for _ in range(decoder_layers))
         self.norm, self.remembered = nn.LayerNorm(width), nn.LayerNorm(width)
         self.leave = nn.Linear(width, space.action.shape[0])
+
+    def readers(self) -> list[tuple[VectorInputs, nn.Linear]]:
+        pairs = zip(self.vectors, self.enter, strict=True)
+        return [
+            (cast(VectorInputs, vectors), cast(nn.Linear, cast(nn.Sequential, enter)[0])) for vectors, enter in pairs
+        ]
 
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:
         labels = batch.labels if self.training else None

@@ -4,12 +4,12 @@ Rectified flow: on the line from noise to a demonstrated chunk, x(t) = (1 - t) n
 network predicts the end of the line from x(t) and the observation. Inference starts at the given noise and follows the
 velocity (end - x) / (1 - t) in a few equal steps; the last step reaches the network's prediction. The network learns
 the end and not the velocity, because the velocity is mostly noise, which the network would have to copy. The noise
-determines the chunk: the same noise gives the same chunk. The instruction is not used, as in act.
+determines the chunk: the same noise gives the same chunk.
 """
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -76,6 +76,9 @@ class FlowPolicy(Policy):
         self.enter = nn.Linear(size, width)
         self.blocks = nn.ModuleList(_Block(width) for _ in range(depth))
         self.norm, self.leave = nn.LayerNorm(width), nn.Linear(width, size)
+
+    def readers(self) -> list[tuple[VectorInputs, nn.Linear]]:
+        return [(self.vectors, cast(nn.Linear, self.observe[0]))]
 
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:
         wanted = self.code.encode(batch.actions, batch.inputs).flatten(1)

@@ -34,6 +34,9 @@ class MlpPolicy(Policy):
         self.blocks = nn.ModuleList(_Block(width) for _ in range(depth))
         self.leave = nn.Linear(width, horizon * self._actions)
 
+    def readers(self) -> list[tuple[VectorInputs, nn.Linear]]:
+        return [(self.vectors, self.enter)]
+
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:  # noqa: ARG002 - draws nothing
         wanted = self.code.encode(batch.actions, batch.inputs)
         # Absolute error instead of squared: if two demonstrations differ, their mean need not be a valid action.

@@ -27,8 +27,8 @@ from twinloop.pipeline.loop.settings import LoopConfig
 from twinloop.run.config import RunConfig, load_config
 from twinloop.twin.objects import OBJECTS
 
-TUNING_RATE = 5e-4
-"""Higher than the default of fine-tuning: ranges may move far between rounds."""
+TUNING_RATE = 1e-3
+"""Higher than the default of fine-tuning: ranges may move far between rounds. Half of it learned less per step."""
 SCENES_PER_ROUND = 10_000
 LATER_SEED = 500
 """Added to the seed of the first round's simulated data in later rounds."""
