@@ -11,6 +11,8 @@ from twinloop.twin.robot_files.inspection.grip import drive_of_gripper
 from twinloop.twin.robot_files.inspection.roles import roles_of
 from twinloop.twin.robot_files.model_source import ModelSource
 
+pytestmark = pytest.mark.usefixtures("no_trials")
+
 OUTLINE = ((0, 0), (0.06, 0), (0.06, 0.01), (0.01, 0.01), (0.01, 0.04), (0, 0.04))
 IN_THE_HOLLOW = np.array([0.02, 0.02, 0.01])
 """A point beside both legs of the L, inside its convex hull."""

@@ -19,6 +19,8 @@ from twinloop.twin.robot_files.model_source import ModelSource
 from twinloop.twin.robot_files.prepare import Preparation
 from twinloop.twin.robots.franka_panda import build
 
+pytestmark = pytest.mark.usefixtures("no_trials")
+
 
 def test_jaws_that_swing_wide_open_have_room_for_things(folder: Path):
     """Wide open, they are behind the tool's frame, and nothing is beside it."""

@@ -17,6 +17,8 @@ from twinloop.twin.robot import Robot
 from twinloop.twin.robot_parts.grippers import GRIPPERS
 from twinloop.twin.robots.franka_panda import build
 
+pytestmark = pytest.mark.usefixtures("no_trials")
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

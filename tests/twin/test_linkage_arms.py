@@ -10,6 +10,8 @@ from twinloop.twin.robot import Robot
 from twinloop.twin.robots.ur5e_2f85 import UR5E_2F85
 from twinloop.twin.robots.xarm7 import XARM7
 
+pytestmark = pytest.mark.usefixtures("no_trials")
+
 # Rows of a, d, alpha. UR: the maker's table, in the standard convention. xArm: the maker's table, in Craig's.
 UR5E_DH = (
     (0, 0.1625, np.pi / 2), (-0.425, 0, 0), (-0.3922, 0, 0), (0, 0.1333, np.pi / 2), (0, 0.0997, -np.pi / 2),

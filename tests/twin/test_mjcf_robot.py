@@ -15,6 +15,8 @@ from twinloop.run.twin import twin_of
 from twinloop.twin.robot_files.mjcf_file import checked_files
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA, build
 
+pytestmark = pytest.mark.usefixtures("no_trials")
+
 MAPPING = f"""
 scene:
   robot:

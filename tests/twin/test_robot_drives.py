@@ -9,6 +9,8 @@ import pytest
 from tests.twin.test_inspect_robot import inspect, successes
 from twinloop.twin.robots.franka_panda import build
 
+pytestmark = pytest.mark.usefixtures("no_trials")
+
 JOINT, TENDON = mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_TENDON
 FINGERS = ("left_finger", "right_finger")
 

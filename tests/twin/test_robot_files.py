@@ -19,6 +19,8 @@ from twinloop.twin.robot_files.servos import gains_of, resolve_damping_ratios
 from twinloop.twin.robot_measures import torque_limits_nm
 from twinloop.twin.robots.so101 import build as so101_build
 
+pytestmark = pytest.mark.usefixtures("no_trials")
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

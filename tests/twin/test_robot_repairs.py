@@ -16,6 +16,8 @@ from twinloop.twin.robot_files.inspection.proposal import propose
 from twinloop.twin.robot_files.model_source import ModelSource
 from twinloop.twin.robots.franka_panda import build
 
+pytestmark = pytest.mark.usefixtures("no_trials")
+
 
 def test_torque_limits_include_what_moves_the_arm():
     light, heavy = build(), build()

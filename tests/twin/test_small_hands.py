@@ -20,6 +20,8 @@ from twinloop.twin.rotation import pointing_down
 from twinloop.twin.task_checks import unfit, unfit_arms
 from twinloop.twin.tasks import tasks
 
+pytestmark = pytest.mark.usefixtures("no_trials")
+
 SO101 = robots()["so101"]
 EPISODES = 8
 RANGES = """
