@@ -2,18 +2,18 @@
 
     python benchmarks/engine_spread.py [--scenes 0 1 2] [--cells 2] [--episodes 16]
 
-The policies of `benchmarks/diagnosis.py` run in rehearsal cells of both engines in which no gap is open. Cells have
-numbers of their own from seeds of `WORK_SEEDS`: within tolerances, and within `FOREIGN` times the tolerances, as if the
-twin were a poor model of the robot. Writes twinloop/diagnose/engine_spread.json, which a diagnosis uses as its noise
-floor. Runlogs stay in DIR, so a stopped run continues. About half a CPU minute per cell, and 6 before the first of a
-scene.
+The policies of `benchmarks/diagnosis.py` run in rehearsal cells of both engines in which no gap is open: the empty
+cells of `FORMER_SEEDS`, and in the first scene cells of `WORK_SEEDS`, with numbers of their own within tolerances and
+within `FOREIGN` times the tolerances, as if the twin were a poor model of the robot. Writes
+twinloop/diagnose/engine_spread.json, which a diagnosis uses as its noise floor. Runlogs stay in DIR, so a stopped run
+continues. About half a CPU minute per cell, and 6 before the first of a scene.
 """
 
 import argparse
 import json
 from pathlib import Path
 
-from diagnosis import ENGINES, SCENES, WORK_SEEDS, Case, policy_of
+from diagnosis import ENGINES, FORMER_SEEDS, SCENES, WORK_SEEDS, Case, cases, policy_of
 
 import twinloop as tl
 from twinloop.dataset import Dataset
@@ -59,10 +59,16 @@ def _case(place: int, scene: int) -> Case:
     return Case(WORK_SEEDS[place], ENGINES[place % len(ENGINES)], scene, "spread", own=own)
 
 
+def cells_of(scene: int, count: int) -> list[Case]:
+    """The cells of a scene: the empty ones of an earlier figure; of the first scene also `count` of each engine."""
+    own = [_case(place, scene) for place in range(count * len(ENGINES))] if scene == 0 else []
+    return own + [case for case in cases(FORMER_SEEDS) if case.kind == "none" and case.scene == scene]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenes", type=int, nargs="+", default=list(range(len(SCENES))))
-    parser.add_argument("--cells", type=int, default=2, help="cells of each scene and engine")
+    parser.add_argument("--cells", type=int, default=2, help="cells of each engine from work seeds, in the first scene")
     parser.add_argument("--episodes", type=int, default=16)
     parser.add_argument("--out", type=Path, default=Path("out/diagnosis"))
     args = parser.parse_args()
@@ -71,13 +77,15 @@ def main() -> None:
         scene = SCENES[number]
         policy, config = policy_of(scene, args.out)
         twin, weight_n = twin_summary(policy, config), Arm(twin_of(load_config(config))).weight_n
-        for place in range(args.cells * len(ENGINES)):
-            case = _case(place, number)
+        for case in cells_of(number, args.cells):
             log = args.out / "runlogs" / case.name
             tl.deploy(policy, case.robot, log, episodes=args.episodes, task=scene.task)
             entries = measured_difference(log_summary(log, policy, config), twin)
             name = case.robot.removeprefix("rehearsal:")
-            cells.append({"cell": name, "episodes": args.episodes, "arm_weight_n": weight_n, "entries": entries})
+            cells.append({
+                "cell": name, "robot": scene.robot, "episodes": args.episodes, "arm_weight_n": weight_n,
+                "entries": entries,
+            })  # fmt: skip
             print(case.robot, f"success {entries['success']['difference']:+.2f}", flush=True)
     rounded = json.loads(json.dumps({"cells": cells}), parse_float=lambda text: float(f"{float(text):.4g}"))
     TARGET.write_text(json.dumps(rounded, indent=1) + "\n")

@@ -37,32 +37,32 @@ class SimulatedRobot:
     Attributes:
         gaps: the open gaps.
         truth: row -> range in this robot, for rows that differ from the twin.
-        engine: place of the cell of `engine_spread.json` whose difference is added.
+        engine: cell of `engine_spread.json` whose difference is added.
         traits: (episodes, traits) of the policy.
     """
 
     name: str
     gaps: tuple[Gap, ...]
     truth: Mapping[str, Range]
-    engine: int
+    engine: str
     traits: np.ndarray
 
 
-def engine_cells(robot: str, task: str) -> list[dict[str, Any]]:
-    """Cells of the stored spread; those of this robot and task first."""
+def engine_cells() -> list[dict[str, Any]]:
+    """Cells of the stored spread."""
     text = files("twinloop.diagnose").joinpath("engine_spread.json").read_text(encoding="utf-8")
-    cells = json.loads(text)["cells"]
-    return sorted(cells, key=lambda cell: f"robot={robot},task={task}" not in cell["cell"])
+    return json.loads(text)["cells"]
 
 
-def spread_without(cells: Sequence[dict[str, Any]], place: int) -> EngineSpread:
-    return spread_of([cell for other, cell in enumerate(cells) if other != place])
+def spread_without(name: str, robot: str) -> EngineSpread:
+    """The spread for a robot without the cell of this name."""
+    return spread_of([cell for cell in engine_cells() if cell["cell"] != name], robot)
 
 
 def simulated_robots(
     config: RunConfig, job: CounterfactualJob, *, count: int, cells: Sequence[dict[str, Any]], seed: int
 ) -> list[SimulatedRobot]:
-    """Draw robots, roll out the policy, and add the differences between engines.
+    """Draw robots, roll out the policy, and add the differences of `cells`, which are cells of the same robot.
 
     A third of the robots have all rows of a gap wrong by the same share, as rehearsal cells do; a third have one to
     three rows of a gap wrong; the others have rows of two gaps wrong, and a few have none.
@@ -79,7 +79,7 @@ def simulated_robots(
             f"{seed}-{number}-{'+'.join(gaps) or 'none'}",
             gaps,
             {name: _range(distribution) for name, distribution in ranges.items()},
-            number % len(cells),
+            cells[number % len(cells)]["cell"],
             shifted(traits[number], cells[number % len(cells)]["entries"]),
         )
         for number, (gaps, ranges) in enumerate(drawn)

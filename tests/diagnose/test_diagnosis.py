@@ -14,7 +14,7 @@ from twinloop.diagnose.causes import Cause
 from twinloop.diagnose.costs import COLUMNS, costs_of
 from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits, is_unmodelled, simulate_explanation
 from twinloop.diagnose.emulator import Emulator, emulator_of
-from twinloop.diagnose.engine_spread import spread_of
+from twinloop.diagnose.engine_spread import MORE_FREEDOM, UNMEASURED_FREEDOM, spread_of
 from twinloop.diagnose.events import events_of
 from twinloop.diagnose.explanations import Explanations, Observed
 from twinloop.diagnose.findings import PosteriorSamples, finding_of
@@ -221,9 +221,10 @@ def test_a_large_difference_in_one_trait_is_never_hidden(emulator: Emulator):
 def test_one_clear_trait_is_enough_although_other_traits_are_strange(emulator: Emulator):
     """A heavy object, on a robot on which two traits differ by far more, for which no row is the cause.
 
-    Only the trait `weight` shows the mass, and the object gap has a dozen causes that change nothing.
+    Only the trait `weight` shows the mass, by 5.5 standard deviations. The object gap has a dozen causes that change
+    nothing.
     """
-    spread, silent = small_spread(relative=1.0), [Cause("object_inertia_scale", "high", (1.0, 1.0))] * 12
+    spread, silent = small_spread(relative=1.0, cells=10), [Cause("object_inertia_scale", "high", (1.0, 1.0))] * 12
     arrays = ("sizes", "changes", "unknown", "error", "success")
     place = [cause.row for cause in emulator.causes].index("object_mass_kg")
     parts = {name: [getattr(emulator, name)[place : place + 1]] * len(silent) for name in arrays}
@@ -238,11 +239,14 @@ def test_one_clear_trait_is_enough_although_other_traits_are_strange(emulator: E
         | {"changes": np.concatenate([changes, *parts["changes"]])},
     )
     traits = made_up({}, 32, seed=18)
-    traits[:, TRAIT["weight"]] += 8 * np.sqrt(spread.variance(emulator.reference.between)[NAMES.index("weight")])
+    traits[:, TRAIT["weight"]] += 6.5 * np.sqrt(spread.variance(emulator.reference.between)[NAMES.index("weight")])
     traits[:, TRAIT["drag"]] += 10.0
     traits[:, TRAIT["lapse"]] *= 8.0
-    result = findings(diagnose_traits(traits, crowded, seed=1, spread=spread))
-    assert result["object"].differs > 0.7
+    diagnosis = diagnose_traits(traits, crowded, seed=1, spread=spread)
+    result, observed = findings(diagnosis), diagnosis.observed
+    place = NAMES.index("weight")
+    assert observed.difference[place] / np.sqrt(observed.variance[place]) == pytest.approx(5.5, abs=0.1)
+    assert result["object"].differs > 0.8
     assert [row.row for row in result["object"].rows] == ["object_mass_kg"]
 
 
@@ -255,6 +259,26 @@ def test_forces_are_compared_with_the_weight_of_the_arm():
     assert [squares[name] for name in names] == pytest.approx([0.01, 0.01, 100.0, 1.0, 1.0])
     mixed = spread_of([{"entries": differences, "arm_weight_n": weight} for weight in (15.0, 150.0, 150.0)])
     assert mixed.squares[NAMES.index("weight")] == pytest.approx(4.0 * (1 + 1 + 100))
+
+
+def test_cells_of_the_same_robot_count_more_than_those_of_others():
+    """The finger opening of another robot differs by 30 mm between engines; that of the robot itself by 1 mm."""
+
+    def cell(robot: str, difference: float) -> dict:
+        entry = {"difference": difference, "variance": 0.0, "between": 1.0}
+        return {"entries": {"width": entry}, "arm_weight_n": 150.0, "robot": robot}
+
+    cells = [cell("one", 1.0)] * 6 + [cell("other", 30.0)] * 2
+    place = NAMES.index("width")
+    deviations = {
+        robot: float(np.sqrt(spread_of(cells, robot).variance(np.ones(len(NAMES)))[place]))
+        for robot in ("one", "other", "unseen")
+    }
+    assert deviations["one"] < deviations["unseen"] < deviations["other"]
+    freedoms = {robot: float(spread_of(cells, robot).freedom[place]) for robot in deviations}
+    assert freedoms["one"] > freedoms["other"]
+    assert freedoms["unseen"] == 8 + MORE_FREEDOM
+    assert spread_of(cells, "one").freedom[NAMES.index("weight")] == UNMEASURED_FREEDOM
 
 
 def test_the_order_of_episodes_changes_nothing(emulator: Emulator):

@@ -8,7 +8,7 @@ import pytest
 from tests.diagnose.synthetic import made_up, made_up_bank
 from twinloop.diagnose.bank import CounterfactualCell
 from twinloop.diagnose.causes import Cause, hypothesis_of
-from twinloop.diagnose.emulator import Emulator, addends, emulator_of, sum_of
+from twinloop.diagnose.emulator import MAX_BEND, Emulator, addends, emulator_of, sum_of
 from twinloop.diagnose.summary import NAMES
 from twinloop.diagnose.traits import TRAITS
 
@@ -63,6 +63,27 @@ def test_a_curved_response_has_an_error_between_the_simulated_sizes():
     straight, curved = emulator_of(bank), emulator_of(replace(bank, cells=tuple(cells)))
     assert curved.error[place, :, entry].max() > 10 * straight.error[place, :, entry].max()
     assert (curved.error[:, 0] == 0).all()
+
+
+def test_the_error_of_sums_is_that_of_each_trait_and_small_changes_do_not_count():
+    """In cells with two causes the weight is half of the sum; a change of `uneven` below its resolution is doubled."""
+    bank = made_up_bank()
+    weight, uneven = (
+        [trait.name for trait in TRAITS].index("weight"), [trait.name for trait in TRAITS].index("uneven")
+    )  # fmt: skip
+    cells, small = [], 1e-3
+    for one in bank.cells:
+        traits = one.traits.copy()
+        usual = bank.paired(one)
+        together = len(one.hypothesis.sizes) > 1
+        traits[:, weight] = usual[:, weight] + (0.5 if together else 1.0) * 10.0 * len(one.hypothesis.sizes)
+        traits[:, uneven] = usual[:, uneven] * np.exp(small * (4 if together else 1))
+        cells.append(replace(one, traits=traits))
+    bend = emulator_of(replace(bank, cells=tuple(cells))).bend
+    usual = float(np.median(bend))
+    assert bend[NAMES.index("weight")] == MAX_BEND
+    assert bend[NAMES.index("uneven")] == pytest.approx(usual)
+    assert usual < MAX_BEND
 
 
 def test_changes_of_two_causes_add_up_in_the_unit_of_the_trait():

@@ -112,6 +112,21 @@ def test_a_thing_on_a_stack_is_not_carried_while_the_gripper_carries_another(arm
     assert trait_value("tracker_lost", stacked) < 1
 
 
+@pytest.mark.parametrize("periods", [-4, -1, 0, 3])
+def test_an_old_reading_of_the_joints_is_told_from_a_late_tracker(arm: Arm, periods: int):
+    """The object is carried with the tool; the tracked pose is late, or the joints are read late (negative)."""
+    whole = shown(arm)
+    frames = {name: values.copy() for name, values in whole.frames.items()}
+    frames["command"][20:, arm.joints] = arm.closed
+    tool = arm.tool(frames["observation.state"][:, : arm.joints])
+    carried = np.array([0.46, -0.13, 0.1]) + tool - tool[24]
+    rows = np.clip(np.arange(24, ROWS) - periods, 24, ROWS - 1)
+    frames["observation.environment_state"][24:, :3] = carried[rows]
+    one = EpisodeTrace(frames, success=True, arm=arm)
+    assert trait_value("tracker_late", one) == pytest.approx(1000 * arm.period_s * periods, abs=5)
+    assert trait_value("following", one) == pytest.approx(1000 * arm.period_s * 2, abs=6)
+
+
 def test_recorded_conditions_become_traits(arm: Arm):
     noted = shown(arm, conditions={"object": "can", "light": "dim", "human": "present"})
     assert [trait_value(name, noted) for name in ("other_object", "poor_light", "person")] == [1, 1, 1]

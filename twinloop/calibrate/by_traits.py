@@ -21,7 +21,7 @@ from twinloop.diagnose.causes import Cause
 from twinloop.diagnose.engine_spread import engine_spread
 from twinloop.diagnose.hypothesis_set import causes_in
 from twinloop.diagnose.summary import ENTRIES, RESOLUTIONS
-from twinloop.diagnose.traits import TRAITS, measure_traits
+from twinloop.diagnose.traits import TRAITS, Arm, measure_traits
 from twinloop.learn.candidate import Candidate
 from twinloop.randomize.parameter import Gap
 from twinloop.run.config import RunConfig
@@ -159,7 +159,7 @@ class _Source:
         self.digests = tuple(digests.values())
         traits = measure_traits(read(self._simulator.arm))
         self.robot_success = _success(traits)
-        self._robot, self._noise = _levels(traits, self._simulator.arm.weight_n)
+        self._robot, self._noise = _levels(traits, self._simulator.arm)
         self._sizes, self._traits = np.zeros((0, len(columns))), np.zeros((0, len(TRAITS)))
 
     def simulate(self, sizes: np.ndarray) -> None:
@@ -221,14 +221,15 @@ def _samples(mean: np.ndarray, covariance: np.ndarray, rng: np.random.Generator)
     return samples
 
 
-def _levels(traits: np.ndarray, arm_weight_n: float) -> tuple[np.ndarray, np.ndarray]:
+def _levels(traits: np.ndarray, arm: Arm) -> tuple[np.ndarray, np.ndarray]:
     """((traits,) means on the robot, (traits,) their variance with that between engines); NaN for unknown ones."""
     scaled, known = _scaled(traits), np.isfinite(traits)
     usable, columns = known.mean(axis=0) >= KNOWN, list(zip(scaled.T, known.T, strict=True))
     usable &= np.array([not trait.outcome or place == SUCCESS for place, trait in enumerate(TRAITS)])
     between = np.array([np.std(column[seen]) if seen.any() else np.nan for column, seen in columns])
     level = np.array([column[seen].mean() if seen.any() else np.nan for column, seen in columns])
-    engines = engine_spread().for_arm(arm_weight_n).variance(np.append(between, np.ones(len(ENTRIES) - len(TRAITS))))
+    spread = engine_spread(arm.robot).for_arm(arm.weight_n)
+    engines = spread.variance(np.append(between, np.ones(len(ENTRIES) - len(TRAITS))))
     count = np.maximum(known.sum(axis=0), 1)
     small = np.square(RESOLUTIONS[: len(TRAITS)])
     variance = DEPENDENT * ((np.square(between) + small) / count + engines[: len(TRAITS)] + small)

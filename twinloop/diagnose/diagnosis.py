@@ -16,7 +16,7 @@ from twinloop.diagnose.bank import Simulate
 from twinloop.diagnose.causes import Cause, hypothesis_of
 from twinloop.diagnose.conditions import condition_tests
 from twinloop.diagnose.costs import COLUMNS, Costs, costs_of
-from twinloop.diagnose.emulator import Emulator
+from twinloop.diagnose.emulator import SMALL, Emulator
 from twinloop.diagnose.engine_spread import EngineSpread, engine_spread
 from twinloop.diagnose.events import events_of
 from twinloop.diagnose.explanations import Explanations, Observed
@@ -32,8 +32,6 @@ from twinloop.randomize.parameter import GAPS, Gap
 from twinloop.run.config import RunConfig
 from twinloop.run.mobile import MobileConfig
 
-SMALL = 0.1
-"""A difference below this share of what usual errors of rows change on average is no evidence."""
 LOST = 0.05
 """Loss of success (a share) that must be probable before something unmodelled is named."""
 SURELY_LOST = 0.8
@@ -50,7 +48,8 @@ class Diagnosis:
     Attributes:
         robot: summary of the log.
         traits: (episodes, traits) of the log.
-        engines, freedom: (entries,) variance between engines at the scale of this robot, and its degrees of freedom.
+        engines: (entries,) variance between engines at the scale of this robot.
+        freedom: its degrees of freedom, of a typical entry.
         check: the simulated check of the best explanation; None before it.
         closing: gap -> points won in the twin when it alone is closed.
     """
@@ -77,31 +76,34 @@ def diagnose_traits(
     *,
     seed: int,
     spread: EngineSpread | None = None,
+    robot: str | None = None,
     arm_weight_n: float | None = None,
 ) -> Diagnosis:
     """Diagnose the (episodes, traits) of a log.
 
     Args:
         emulator: of the bank of the policy that the log is of.
-        spread: that between engines; the stored one if None.
+        spread: that between engines; the stored one for `robot` if None.
+        robot: name of the twin's robot.
         arm_weight_n: weight of the arm, to which the spread of forces is scaled; None if it is that of `spread`.
     """
-    spread = spread or engine_spread()
+    spread = spread or engine_spread(robot)
     spread = spread if arm_weight_n is None else spread.for_arm(arm_weight_n)
-    robot, twin = summarise(traits), emulator.reference
-    between = spread.variance(np.fmax(robot.between, twin.between))
+    log, twin = summarise(traits), emulator.reference
+    between = spread.variance(np.fmax(log.between, twin.between))
     engines = between + np.square(SMALL * emulator.typical) + np.square(RESOLUTIONS)
     observed = Observed(
-        difference=robot.values - twin.values,
-        variance=robot.variances + twin.variances + engines,
+        difference=log.values - twin.values,
+        variance=log.variances + twin.variances + engines,
         engines=between,
-        freedom=_freedom(robot, twin, engines, spread.freedom),
+        freedom=_freedom(log, twin, engines, spread.freedom),
         events=events_of(traits),
     )
     explanations = explanations_of(emulator, observed, seed=seed)
     costs = costs_of(explanations, emulator, observed.events, _twin_rate(emulator), seed=seed)
     engines = engines + (explanations.engine_scale**2 - 1) * between
-    return Diagnosis(emulator, traits, robot, engines, spread.freedom, observed, explanations, costs, None, {})
+    freedom = float(np.median(spread.freedom[observed.known]))
+    return Diagnosis(emulator, traits, log, engines, freedom, observed, explanations, costs, None, {})
 
 
 def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, seed: int) -> Diagnosis:
@@ -139,7 +141,7 @@ def _parts(emulator: Emulator, sizes: np.ndarray) -> list[tuple[Cause, float]]:
     return [(cause, float(size)) for cause, size in zip(emulator.causes, sizes, strict=True) if size > 0]
 
 
-def _freedom(robot: TraitSummary, twin: TraitSummary, engines: np.ndarray, of_engines: float) -> np.ndarray:
+def _freedom(robot: TraitSummary, twin: TraitSummary, engines: np.ndarray, of_engines: np.ndarray) -> np.ndarray:
     """(entries,) degrees of freedom of the sum of variances (Welch and Satterthwaite).
 
     Few engines are known, so an entry in which they differ much may differ more. An entry with little engine spread,

@@ -7,8 +7,8 @@ measured:
 
 - of the interpolation, by predicting each simulated size from its neighbours;
 - of the simulated cells, from the variation between their scenes;
-- of the sums, in the bank's cells with several causes: `bend` is the error as a share of the predicted change,
-  `concentration` the precision of the predicted success.
+- of the sums, in the bank's cells with several causes: `bend` is the error of each entry as a share of the predicted
+  change, `concentration` the precision of the predicted success. Changes that are no evidence do not count.
 """
 
 from dataclasses import dataclass, replace
@@ -18,12 +18,18 @@ import numpy as np
 
 from twinloop.diagnose.bank import Bank, CounterfactualCell
 from twinloop.diagnose.causes import Cause
-from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, SUCCESS, TraitSummary, summarise
+from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, RESOLUTIONS, SUCCESS, TraitSummary, summarise
 from twinloop.randomize.parameter import Gap
 
 GRID = 12
 """Number of sizes of each cause in an explanation."""
-MIN_BEND = 0.1
+SMALL = 0.1
+"""A difference below this share of what usual errors of rows change on average is no evidence."""
+MIN_BEND, MAX_BEND = 0.1, 0.3
+"""Bounds of the error of a sum. Larger shares come from changes that are small."""
+PRIOR_RATIOS = 3.0
+"""Weight of the error of all entries in the error of one, in cells with several causes."""
+USUAL_BEND = 0.2  # without cells that have several causes
 MIN_SHARE = 0.2
 """A logarithmic entry is extrapolated to this share of its smallest simulated value at most."""
 MAX_LOG = 20.0
@@ -43,7 +49,7 @@ class Emulator:
         error: (C, 1 + GRID, entries) variance of `changes`.
         success: (C, 1 + GRID) success rate as a share of the unchanged twin's.
         reference: summary of the unchanged twin.
-        bend: standard deviation of an effect from this prediction, as a share of it.
+        bend: (entries,) standard deviation of an effect from this prediction, as a share of it.
         concentration: of the beta distribution of success around its prediction.
     """
 
@@ -54,7 +60,7 @@ class Emulator:
     error: np.ndarray
     success: np.ndarray
     reference: TraitSummary
-    bend: float
+    bend: np.ndarray
     concentration: float
 
     @cached_property
@@ -106,7 +112,8 @@ def emulator_of(bank: Bank) -> Emulator:
     tables = [_interpolated(bank, cause, reference) for cause in bank.causes]
     sizes, changes, unknown, error, success = (np.stack(parts) for parts in zip(*tables, strict=True))
     plain = Emulator(
-        bank.causes, sizes, changes, unknown, error, success, reference, MIN_BEND, MAX_CONCENTRATION
+        bank.causes, sizes, changes, unknown, error, success, reference, np.full(len(ENTRIES), MIN_BEND),
+        MAX_CONCENTRATION,
     )  # fmt: skip
     bend, concentration = _errors(bank, plain)
     return replace(plain, bend=bend, concentration=concentration)
@@ -197,11 +204,12 @@ def _success_share(bank: Bank, cell: CounterfactualCell) -> float:
     return min((cell.success * episodes + 0.5) / (usual * episodes + 0.5), 1.0)
 
 
-def _errors(bank: Bank, emulator: Emulator) -> tuple[float, float]:
+def _errors(bank: Bank, emulator: Emulator) -> tuple[np.ndarray, float]:
     """(bend, concentration), from the cells with several causes."""
     place = {cause.name: index for index, cause in enumerate(bank.causes)}
-    noise = np.sqrt(emulator.reference.variances)
-    ratios, errors = [], []
+    noise = np.sqrt(emulator.reference.variances + np.square(RESOLUTIONS) + np.square(SMALL * emulator.typical))
+    ratios: list[np.ndarray] = []
+    errors = []
     for cell in bank.together:
         sizes = np.zeros(len(bank.causes))
         for name, size in cell.hypothesis.sizes.items():
@@ -209,12 +217,27 @@ def _errors(bank: Bank, emulator: Emulator) -> tuple[float, float]:
         predicted, share = emulator.at(sizes)
         actual, _ = bank.difference(cell)
         clear = np.isfinite(actual) & (np.abs(predicted) > 2 * noise)
-        ratios += (np.abs(actual - predicted)[clear] / np.abs(predicted)[clear]).tolist()
+        ratios.append(np.where(clear, np.abs(actual - predicted) / np.maximum(np.abs(predicted), 1e-12), np.nan))
         expected = min(max(emulator.usual_success * share, 0.02), 0.98)
         errors.append((cell.success - expected) ** 2 / (expected * (1 - expected)))
-    bend = DEVIATION * float(np.median(ratios)) if ratios else 0.2
     # The cells' own sampling variance is part of the errors.
     episodes = len(bank.together[0].traits) if bank.together else 16
     variance = max(float(np.mean(errors)) - 1 / episodes, 0.0) if errors else 0.1
     concentration = 1 / variance - 1 if variance > 0 else MAX_CONCENTRATION
-    return max(bend, MIN_BEND), float(np.clip(concentration, MIN_CONCENTRATION, MAX_CONCENTRATION))
+    return _bends(np.array(ratios)), float(np.clip(concentration, MIN_CONCENTRATION, MAX_CONCENTRATION))
+
+
+def _bends(ratios: np.ndarray) -> np.ndarray:
+    """(entries,) typical of (cells, entries) relative errors, NaN where a change is no evidence.
+
+    Few cells have several causes, so the errors of all entries count as some further cells of each.
+    """
+    known = np.isfinite(ratios)
+    if not known.any():
+        return np.full(len(ENTRIES), USUAL_BEND)
+    usual, counts = float(np.median(ratios[known])), known.sum(axis=0)
+    own = np.array(
+        [np.median(column[seen]) if seen.any() else usual for column, seen in zip(ratios.T, known.T, strict=True)]
+    )
+    bends = DEVIATION * (counts * own + PRIOR_RATIOS * usual) / (counts + PRIOR_RATIOS)
+    return np.clip(bends, MIN_BEND, MAX_BEND)

@@ -95,7 +95,7 @@ def own_evidence(emulator: Emulator, place: int, events: EpisodeEvents, entries:
         events.counts[entries],
         events.trials[entries],
         rates + changes,
-        variances + errors + np.square(emulator.bend * changes),
+        variances + errors + np.square(emulator.bend[entries] * changes),
     )
     return (logs - logs[0]).sum(axis=1)
 

@@ -14,6 +14,13 @@ from twinloop.diagnose.summary import EVENTS, LOGARITHMIC
 OUTLIER = 3.0
 """An entry that something unmodelled changes differs by about this multiple of its usual standard deviation on this
 robot, or by what usual causes change. An entry that differs by far more is better explained by a cause."""
+CLEAR, CLOSE = 4.0, 2.0
+"""An entry is clear if it differs by more than the first number of standard deviations. A cause explains it if its
+prediction is within the second number of standard deviations."""
+EXPLAINED_SHARE = 0.02
+"""Something unmodelled changes a clear entry that a single cause explains with this share of its usual probability.
+Otherwise other strange entries would hide a clear trait: if something unmodelled is present anyway, one more changed
+entry costs it little."""
 MAX_RATIO = 600.0  # largest exponent of a ratio of likelihoods
 
 
@@ -23,12 +30,14 @@ class EntryLikelihood:
     Attributes:
         difference, variance: (entries,) robot minus twin, and its variance if the twin is right.
         logarithmic: (entries,) whether an entry is a logarithm.
+        unmodelled_share: (entries,) probability that something unmodelled changes an entry, relative to that of others.
     """
 
     def __init__(self, emulator: Emulator, observed: Observed):
         known = observed.known
         self.difference, self.variance = observed.difference[known], observed.variance[known]
         self.logarithmic = LOGARITHMIC[known]
+        self.unmodelled_share = np.ones(int(known.sum()))
         self._engines, self._freedom = observed.engines[known], observed.freedom[known]
         self._usual = np.square(4 * emulator.typical[known])
         self._counted = np.flatnonzero(EVENTS[known])
@@ -66,8 +75,21 @@ class EntryLikelihood:
             ratio[..., self._counted] = -np.log1p(self._trials)
             ratio -= usual
             np.exp(np.minimum(ratio, MAX_RATIO, out=ratio), out=ratio)
-            plain[chains] = usual + np.log1p(share * (ratio - 1))
+            plain[chains] = usual + np.log1p(share * self.unmodelled_share * (ratio - 1))
         return plain.sum(axis=-1)
+
+    def explained(self, total: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """(entries,) whether an entry is clear, and some cause explains it while it makes the whole log more probable.
+
+        Args:
+            total, variance: (causes, sizes, entries) as in `fit`, for each cause alone; the first size is 0.
+        """
+        logs = self.fit(total, variance, 0.0)
+        residual = np.abs(self.difference - sum_of(total, self.logarithmic))
+        close = (residual < CLOSE * np.sqrt(variance)) & (logs > logs[:, :1])[..., None]
+        clear = np.abs(self.difference) > CLEAR * np.sqrt(self.variance)
+        clear[self._counted] = False
+        return clear & close[:, 1:].any(axis=(0, 1))
 
     def outlier(self, variance: np.ndarray) -> np.ndarray:
         """(..., entries) variance that something unmodelled adds to an entry."""

@@ -11,7 +11,7 @@ import numpy as np
 from twinloop.diagnose.emulator import Emulator, addends, sum_of
 from twinloop.diagnose.events import coincidences, own_evidence, showing
 from twinloop.diagnose.explanations import Explanations, Observed, stress_of
-from twinloop.diagnose.likelihood import EntryLikelihood
+from twinloop.diagnose.likelihood import EXPLAINED_SHARE, EntryLikelihood
 from twinloop.diagnose.summary import ENTRIES, OUTCOMES
 from twinloop.randomize.parameter import GAPS
 
@@ -80,7 +80,7 @@ class _Sampler:
         changes, unknown = emulator.changes[:, :, known], emulator.unknown[:, :, known]
         self.changes = addends(changes, self.entries.logarithmic)
         self.added = (
-            np.square(emulator.bend * changes)
+            np.square(emulator.bend[known] * changes)
             + emulator.error[:, :, known]
             + np.where(unknown, self.entries.outlier(self.variance), 0.0)
         )
@@ -93,6 +93,7 @@ class _Sampler:
         # Causes without any effect on this policy would only repeat the prior.
         self.seen = np.flatnonzero((effect > 1).any(axis=1) | (emulator.success.min(axis=1) < COSTLY_SHARE))
         self.odds = self._count_odds()
+        self.entries.unmodelled_share[self._explained()] = EXPLAINED_SHARE
         self.pairs, self.pair_chances = self._similar_pairs(changes)
         count = len(emulator.causes)
         self.index = np.zeros((CHAINS, count), int)
@@ -127,6 +128,12 @@ class _Sampler:
                 hidden[place] = clear[place][:, own].sum(axis=1) < VISIBLE**2
         hidden[:, 0] = False
         return np.where(hidden, -np.inf, 0.0)
+
+    def _explained(self) -> np.ndarray:
+        """(entries,) clear entries that a single cause explains, at a size that the log can show."""
+        shown = ~np.isneginf(self.hidden[self.seen])[..., None]
+        noise = self.noises[len(self.noises) // 2]
+        return self.entries.explained(shown * self.changes[self.seen], noise + shown * self.added[self.seen])
 
     def _similar_pairs(self, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """((n, 2) pairs of causes that change the same traits, and as the log shows, (n,) how often each is drawn)."""

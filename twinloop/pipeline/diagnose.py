@@ -69,7 +69,9 @@ def diagnose(
     key = bank_key(policy=candidate.digest, config=config, cameras=job.cameras, acting=how, **size)
     bank = make_bank(config, simulate, folder=cache / f"bank-{key}", on_progress=on_progress, **size)
     traits = measure_traits(case.traces, job.longest_s)
-    diagnosis = diagnose_traits(traits, emulator_of(bank), seed=seed, arm_weight_n=case.arm_weight_n)
+    diagnosis = diagnose_traits(
+        traits, emulator_of(bank), seed=seed, robot=case.robot, arm_weight_n=case.arm_weight_n
+    )  # fmt: skip
     if settings.check_episodes:
         check = replace(job, episodes=settings.check_episodes, paired=False)
         diagnosis = simulate_explanation(diagnosis, lambda chunks: case.simulate(check, chunks), seed=seed)

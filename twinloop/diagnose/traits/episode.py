@@ -18,7 +18,7 @@ RISEN_M = 0.02
 STILL_FRAMES = 3
 SETTLED_FRAMES = 4  # after the fingers begin to close
 MAX_ARM_DELAY = 9  # largest delay of an arm, in control periods
-MAX_TRACKER_DELAY = 12
+MAX_TRACKER_DELAY = 12  # largest lead or delay of a tracked object, in control periods
 MIN_CARRIED_FRAMES = 8
 MIN_APPROACH_FRAMES = 16
 RELEASED_FRAMES = 6  # after the command to open, the object may still be in the gripper
@@ -33,6 +33,7 @@ class Arm:
     """
 
     def __init__(self, twin: Twin):
+        self.robot = twin.robot.name
         self._model, self._data = twin.model, mujoco.MjData(twin.model)
         self._qpos, self._dofs, self._site = twin.arm_qpos, twin.arm_dofs, twin.tool_site
         self.joints = len(twin.arm_joints)
@@ -314,14 +315,19 @@ class EpisodeTrace:
 
     @cached_property
     def tracker_delay(self) -> tuple[float, float]:
-        """(delay of the carried object behind the tool in control periods, remaining distance in m (RMS))."""
+        """(delay of the carried object behind the tool in control periods, remaining distance in m (RMS)).
+
+        It is negative if the joint readings are older than the tracked pose. This tells a delayed observation from a
+        delayed command: both delay the measured motion behind the command, but only an old reading of the joints lets
+        the object lead the tool.
+        """
         poses, rows = self.object, self.held
         if poses is None or len(rows) < MIN_CARRIED_FRAMES:
             return NAN, NAN
         first, last = int(rows[0]), int(rows[-1]) + 1
         tool = self.held_tool if len(rows) == last - first else self.arm.tool(self.position[first:last])
         most = min(MAX_TRACKER_DELAY, (last - first) // 2)
-        delay = estimate_delay([(tool, poses[first:last, :3])], shifts=range(most + 1), fit_gain=False)
+        delay = estimate_delay([(tool, poses[first:last, :3])], shifts=range(-most, most + 1), fit_gain=False)
         return (NAN, NAN) if delay is None else (delay.rows, delay.rms)
 
     @cached_property
