@@ -80,7 +80,9 @@ WHEEL_ROWS = (
               0.0, (-20.0, 20.0), "±15 mm below 0.5 m in the specification of the LDS-01 lidar", (-500.0, 500.0),
               on_reading=_lidar_bias, robots=WHEELS),
     Parameter("lidar_dropout_share", "sensing", "sensing", "1", "share of rays without an echo, which read the longest "
-              "distance", 0.0, (0.0, 0.05), "engineering estimate: black, glossy and glass surfaces", (0.0, 1.0),
+              "distance", 0.0, (0.0, 0.05),
+              "aerial_gym_simulator drops 1 % of the echoes of its OS-Dome lidar where noise is on; black, glossy and "
+              "glass surfaces lose more (estimate)", (0.0, 1.0),
               on_reading=_lidar_dropout, robots=WHEELS),
     Parameter("lidar_yaw_deg", "sensing", "sensing", "°", "turn of the lidar on its mount", 0.0, (-2.0, 2.0),
               "aerial_gym_simulator turns its lidar within ±5° on the mount; screwed on by hand with an edge less "
@@ -96,7 +98,8 @@ WHEEL_ROWS = (
               0.8, (0.7, 1.2), "0.8 m is the least clear width of doors in ISO 21542; the base is 0.35 m wide",
               (0.0, 3.0), lays_out=True, robots=WHEELS),
     Parameter("people_count", "human", "human", "1", "people who walk in the room, rounded down", 0.0, (0.0, 3.99),
-              "engineering estimate: a room at home or in an office", (0.0, 4.99), lays_out=True, robots=WHEELS),
+              "CrowdNav trains with 5 people in a square of 10 or 15 m (versions of its env.config): 0.6 to 3.2 in a "
+              "room of 25 to 64 m²", (0.0, 4.99), lays_out=True, robots=WHEELS),
     Parameter("person_speed_m_s", "human", "human", "m/s", "how fast people walk", 0.8, (0.3, 1.2),
               "1.2 to 1.4 m/s is usual outdoors (Bohannon 1997); slower in rooms", (0.0, 3.0), needs="people_count",
               robots=WHEELS),
