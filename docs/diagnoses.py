@@ -35,6 +35,7 @@ def interval_tables(results: Mapping[str, Any]) -> dict[str, str]:
         "INTERVALS_TALLY": "\n".join(_tally(shares)),
         "INTERVALS_RANKS": "\n".join(_ranks(results["rank of the truth, in fifths"])),
         "intervals.robots": str(results["robots"]),
+        "intervals.cells": str(results["cells"]),
         "intervals.rows": str(results["rows"]),
         "intervals.factors": factors,
     }
