@@ -26,7 +26,7 @@ class ForkedServer:
     """The part of `subprocess.Popen` that clients of these servers use. command: `python -m MODULE ARGUMENTS`."""
 
     def __init__(self, command: Sequence[str], *, pass_fds: Sequence[int], **_: object):
-        _, switch, module, *arguments = command
+        _python, switch, module, *arguments = command
         assert switch == "-m"
         self.returncode: int | None = None
         self.pid = os.fork()
