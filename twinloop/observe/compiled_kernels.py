@@ -1,12 +1,13 @@
 """Numba functions for the camera model; see `kernels`. Import it only if Numba is installed.
 
-All numbers are float32: a literal would make Numba compute in float64, unlike NumPy.
+All numbers are float32: a literal would make Numba compute in float64, unlike NumPy. Indices from arithmetic are
+unsigned: Numba tests whether a signed one is negative, which costs as much as the rest of a pixel.
 """
 
 import numpy as np
 from numba import njit
 
-F = np.float32
+F, U = np.float32, np.uintp
 ZERO, HALF, ONE = F(0), F(0.5), F(1)
 TINY = F(1e-12)
 BEFORE = F(1e-6)
@@ -18,36 +19,64 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 @kernel
 def bilinear(image, first, width, across, down, out):
-    """Fixed-point interpolation of (pixels, 3) bytes at n places; see `sampling.Between`."""
+    """Fixed-point interpolation of (3 · pixels,) bytes at n places; see `sampling.Between`."""
+    full, half, eight = np.uint32(256), np.uint32(128), np.uint32(8)
+    right, below = U(3), U(3 * width)
     for i in range(first.size):
-        left, share, below = first[i], np.uint32(across[i]), np.uint32(down[i])
-        for channel in range(3):
-            upper = image[left, channel] * (np.uint32(256) - share) + image[left + 1, channel] * share
-            upper = (upper + np.uint32(128)) >> np.uint32(8)
-            lower = image[left + width, channel] * (np.uint32(256) - share)
-            lower = (lower + image[left + width + 1, channel] * share + np.uint32(128)) >> np.uint32(8)
-            mixed = upper * (np.uint32(256) - below) + lower * below
-            out[i, channel] = np.uint8((mixed + np.uint32(128)) >> np.uint32(8))
+        start, end = U(3) * U(first[i]), U(3 * i)
+        share, deep = np.uint32(across[i]), np.uint32(down[i])
+        for channel in range(U(3)):
+            place = start + channel
+            upper = (image[place] * (full - share) + image[place + right] * share + half) >> eight
+            lower = (image[place + below] * (full - share) + image[place + below + right] * share + half) >> eight
+            out[end + channel] = np.uint8((upper * (full - deep) + lower * deep + half) >> eight)
 
 
 @kernel
-def fastest_in_blocks(velocity, block_px, square, index):
-    """Largest squared velocity in each block, and the number of its last pixel with that velocity.
+def fastest_around(velocity, block_px, reach_s, widest_px, still_px, blocks, moving):
+    """The fastest velocity within reach of each block, and whether the block moves; see `shutter._spread`.
 
-    Returns the largest component of all velocities.
+    Args:
+        reach_s: time between the middle and the ends of the exposure.
+        blocks: output, (rows, columns, 2). moving: output, (rows, columns).
+
+    Returns:
+        The largest component of all velocities.
     """
     height, width = velocity.shape[:2]
-    square[:] = ZERO
+    rows, columns = moving.shape
+    # The largest square of a velocity in each block, and the number of its last pixel with that velocity.
+    squares, places = np.zeros((rows, columns), np.float32), np.zeros((rows, columns), np.uint64)
     fastest = ZERO
     for row in range(height):
-        for column in range(width):
-            u, v = velocity[row, column, 0], velocity[row, column, 1]
-            fastest = max(fastest, abs(u), abs(v))
-            size = u * u + v * v
-            block_row, block_column = row // block_px, column // block_px
-            if size >= square[block_row, block_column]:
-                square[block_row, block_column] = size
-                index[block_row, block_column] = row * width + column
+        largest, last, line = squares[row // block_px], places[row // block_px], velocity[row]
+        for block in range(columns):
+            for column in range(block * block_px, min((block + 1) * block_px, width)):
+                u, v = line[column, 0], line[column, 1]
+                fastest = max(fastest, abs(u), abs(v))
+                size = u * u + v * v
+                if size >= largest[block]:
+                    largest[block], last[block] = size, row * width + column
+    # A square is not negative, so its bits sort as the number does.
+    packed = squares.view(np.uint32).astype(np.uint64) << np.uint64(32) | places
+    before = np.empty_like(packed)
+    for _ in range(int(np.ceil(min(np.float64(fastest) * reach_s, widest_px) / block_px))):
+        before[:] = packed
+        for row in range(rows):
+            for column in range(columns):
+                upper, lower = before[max(row - 1, 0), column], before[min(row + 1, rows - 1), column]
+                packed[row, column] = max(packed[row, column], upper, lower)
+        before[:] = packed
+        for row in range(rows):
+            for column in range(columns):
+                left, right = before[row, max(column - 1, 0)], before[row, min(column + 1, columns - 1)]
+                packed[row, column] = max(packed[row, column], left, right)
+    for row in range(rows):
+        for column in range(columns):
+            place = int(packed[row, column] & np.uint64(0xFFFFFFFF))
+            u, v = velocity[place // width, place % width]
+            blocks[row, column, 0], blocks[row, column, 1] = u, v
+            moving[row, column] = max(abs(u), abs(v)) * F(reach_s) > F(still_px)
     return fastest
 
 
@@ -62,9 +91,33 @@ def incident(pixels, linear, veil, flared, gain, out):
 
 
 @kernel
+def _add_run(light, upper, lower, x, between_rows, count, sums, start):
+    """Add `count` numbers at half pixel x to the sums from `start` on: means of neighbours between pixels and rows.
+
+    upper, lower: where the two rows begin in the flat light.
+    """
+    left = U(3) * (x >> U(1))
+    above, below, step = upper + left, lower + left, U(3)
+    if x & U(1) and between_rows:
+        for i in range(count):
+            mean = (light[above + i] + light[above + step + i]) * HALF
+            sums[start + i] += (mean + (light[below + i] + light[below + step + i]) * HALF) * HALF
+    elif x & U(1):
+        for i in range(count):
+            sums[start + i] += (light[above + i] + light[above + step + i]) * HALF
+    elif between_rows:
+        for i in range(count):
+            sums[start + i] += (light[above + i] + light[below + i]) * HALF
+    else:
+        for i in range(count):
+            sums[start + i] += light[above + i]
+
+
+@kernel
 def expose(light, blocks, moving, block_px, row_s, moments_s, out):
     """Average (h, w, 3) light along the paths of the moving blocks; the others are copied."""
     height, width = light.shape[:2]
+    flat, line, step = light.reshape(-1), U(3 * width), U(3)
     samples = F(len(moments_s))
     last_x, last_y = F(2 * width - 2), F(2 * height - 2)
     sums = np.empty(3 * block_px, np.float32)
@@ -83,21 +136,19 @@ def expose(light, blocks, moving, block_px, row_s, moments_s, out):
             sums[:] = ZERO
             for moment in range(len(moments_s)):
                 since = row_s[row] + moments_s[moment]
-                y = int(min(max(np.rint(F(2 * row) - down * since), ZERO), last_y))
-                top, below = y >> 1, (y >> 1) + (y & 1)
+                y = U(min(max(np.rint(F(2 * row) - down * since), ZERO), last_y))
+                upper, between_rows = line * (y >> U(1)), y & U(1)
+                lower = upper + line * between_rows
+                first, whole = np.rint(F(2 * start) - across * since), True
+                for column in range(start + 1, stop):
+                    whole &= np.rint(F(2 * column) - across * since) == first + F(2 * (column - start))
+                if whole and first >= ZERO and first + F(2 * (stop - 1 - start)) <= last_x:
+                    _add_run(flat, upper, lower, U(first), between_rows, step * U(stop - start), sums, U(0))
+                    continue
+                # At the edge of the image the pixels of a block are not next to each other.
                 for column in range(start, stop):
-                    x = int(min(max(np.rint(F(2 * column) - across * since), ZERO), last_x))
-                    left, right = x >> 1, (x >> 1) + (x & 1)
-                    for channel in range(3):
-                        value = light[top, left, channel]
-                        if x & 1:
-                            value = (value + light[top, right, channel]) * HALF
-                        if y & 1:
-                            lower = light[below, left, channel]
-                            if x & 1:
-                                lower = (lower + light[below, right, channel]) * HALF
-                            value = (value + lower) * HALF
-                        sums[3 * (column - start) + channel] += value
+                    x = U(min(max(np.rint(F(2 * column) - across * since), ZERO), last_x))
+                    _add_run(flat, upper, lower, x, between_rows, step, sums, step * U(column - start))
             for column in range(start, stop):
                 for channel in range(3):
                     out[row, column, channel] = sums[3 * (column - start) + channel] / samples
@@ -147,12 +198,12 @@ def _levels(light, photons, readings, normal, noisy, shot, read, roots, levels, 
             value = min(max(spread + value, ZERO), ONE)
             out[i] = np.rint(np.sqrt(value) * roots)
         for i in range(count):
-            out[i] = levels[int(out[i])] + normal[readings[i]] * read
+            out[i] = levels[U(out[i])] + normal[readings[i]] * read
     else:
         for i in range(count):
             out[i] = np.rint(np.sqrt(min(max(light[i], ZERO), ONE)) * roots)
         for i in range(count):
-            out[i] = levels[int(out[i])]
+            out[i] = levels[U(out[i])]
 
 
 @kernel
@@ -196,7 +247,7 @@ def jitter(depth_m, spread_px, farthest_m, normal, bits, step, quantises, out):
                 across = np.rint(normal[bits[0, row, column]] * reach + F(column))
                 down = np.rint(normal[bits[1, row, column]] * reach + F(row))
                 value = depth_m[
-                    int(min(max(down, ZERO), F(height - 1))), int(min(max(across, ZERO), F(width - 1)))
+                    U(min(max(down, ZERO), F(height - 1))), U(min(max(across, ZERO), F(width - 1)))
                 ]  # fmt: skip
             if quantises:
                 disparity = max(np.rint(ONE / (step * value)), ONE)
@@ -228,9 +279,11 @@ def hole_scores(depth_m, u, v, z, along, blots, normal, bits, patch_px, geom_ids
                 part = part + z[axis, row, column] * here[column]
                 square = square + part * part
             scores[column] = ONE - along[row, column] * here[column] / max(np.sqrt(square), TINY)
-        for column in range(width):
-            noise = normal[bits[row, column]] * F(0.3) + blots[row // patch_px, column // patch_px]
-            scores[column] = scores[column] + noise * F(0.35) + shine[geom_ids[row, column]]
+        patches = blots[row // patch_px]
+        for patch in range(len(patches)):
+            for column in range(patch * patch_px, min((patch + 1) * patch_px, width)):
+                noise = normal[bits[row, column]] * F(0.3) + patches[patch]
+                scores[column] = scores[column] + noise * F(0.35) + shine[geom_ids[row, column]]
 
 
 @kernel
@@ -260,39 +313,6 @@ def punch(depth_m, scores, kept, counts):
         key = ~bits[i] if bits[i] & sign else bits[i] | sign
         if key >= prefix:
             depth_m[i] = ZERO
-
-
-@kernel
-def quantise(blocks, steps):
-    """Round (n, 8, w) coefficients to multiples of (8, w) steps."""
-    for block in range(blocks.shape[0]):
-        for row in range(8):
-            for column in range(blocks.shape[2]):
-                step = steps[row, column]
-                blocks[block, row, column] = np.rint(blocks[block, row, column] / step) * step
-
-
-@kernel
-def split_channels(image, planes):
-    """(h, w, 3) bytes to (3, tall, wide) planes; the edge is repeated."""
-    height, width = image.shape[:2]
-    for row in range(planes.shape[1]):
-        source = min(row, height - 1)
-        for column in range(width):
-            for channel in range(3):
-                planes[channel, row, column] = F(image[source, column, channel])
-        for column in range(width, planes.shape[2]):
-            for channel in range(3):
-                planes[channel, row, column] = planes[channel, row, width - 1]
-
-
-@kernel
-def join_channels(planes, out):
-    """Rounded (3, tall, wide) planes to (h, w, 3) bytes."""
-    for row in range(out.shape[0]):
-        for column in range(out.shape[1]):
-            for channel in range(3):
-                out[row, column, channel] = _byte(planes[channel, row, column])
 
 
 @kernel

@@ -22,37 +22,37 @@ TO_RGB = np.linalg.inv(TO_YCC).astype(np.float32)
 
 _k, _n = np.mgrid[0:8, 0:8]
 DCT = (np.sqrt(np.where(_k == 0, 1, 2) / 8) * np.cos(np.pi * (2 * _n + 1) * _k / 16)).astype(np.float32)
+BACK = np.ascontiguousarray(DCT.T)
 
 
 def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
     """(f, h, w, 3) uint8 after JPEG compression with this quality, 1 to 100; 100 changes nothing."""
     if quality >= 100:
         return rgb
-    height, width = rgb.shape[1:3]
     scale = 50 / quality if quality < 50 else 2 - quality / 50
     luma_step, chroma_step = (np.maximum(np.round(table * scale), 1) for table in (LUMA, CHROMA))
+    height, width = rgb.shape[1:3]
     # Half-size chroma still needs complete blocks.
-    planes = np.empty((3, height + -height % 16, width + -width % 16), np.float32)
-    kept, out = np.empty_like(planes), np.empty_like(rgb)
-    kernels = compiled()
+    tall, wide = height + -height % 16, width + -width % 16
+    out = np.empty_like(rgb)
+    if compiled() is not None:
+        from twinloop.observe.compiled_compression import compress
+
+        luma_steps, chroma_steps = np.tile(luma_step.T, tall // 8), np.tile(chroma_step.T, tall // 16)
+        compress(np.ascontiguousarray(rgb), DCT, BACK, TO_YCC, TO_RGB, luma_steps, chroma_steps, tall, wide, out)
+        return out
+    planes, kept = np.empty((3, tall, wide), np.float32), np.empty((3, tall, wide), np.float32)
     for frame, picture in enumerate(rgb):
-        if kernels is not None:
-            kernels.split_channels(picture, planes)
-        else:
-            copy_channels(picture, planes[:, :height, :width].transpose(1, 2, 0))
-            planes[:, height:, :width] = planes[:, height - 1 : height, :width]
-            planes[:, :, width:] = planes[:, :, width - 1 : width]
+        copy_channels(picture, planes[:, :height, :width].transpose(1, 2, 0))
+        planes[:, height:, :width] = planes[:, height - 1 : height, :width]
+        planes[:, :, width:] = planes[:, :, width - 1 : width]
         kept[0] = _back(_mixed(TO_YCC[:1], planes)[0] - 128, luma_step)
         kept[0] += 128
         for half, whole in zip(_mixed(TO_YCC[1:], _halved(planes)), kept[1:], strict=True):
             half = _back(half, chroma_step)
             for row in (0, 1):
                 whole[row::2, ::2] = whole[row::2, 1::2] = half
-        colours = _mixed(TO_RGB, kept)
-        if kernels is not None:
-            kernels.join_channels(colours, out[frame])
-            continue
-        colours = colours[:, :height, :width]
+        colours = _mixed(TO_RGB, kept)[:, :height, :width]
         np.rint(colours, out=colours)
         np.clip(colours, 0, 255, out=colours)
         copy_channels(colours.transpose(1, 2, 0), out[frame])
@@ -60,8 +60,11 @@ def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
 
 
 def _mixed(matrix: np.ndarray, planes: np.ndarray) -> np.ndarray:
-    """Multiply the channels of every pixel by a matrix."""
-    return (matrix @ planes.reshape(len(planes), -1)).reshape(len(matrix), *planes.shape[1:])
+    """Multiply the channels of every pixel by a matrix.
+
+    Sums are in a fixed order, which a matrix product of NumPy does not have: it differs between processors.
+    """
+    return np.stack([row[0] * planes[0] + row[1] * planes[1] + row[2] * planes[2] for row in matrix])
 
 
 def _halved(planes: np.ndarray) -> np.ndarray:
@@ -72,16 +75,22 @@ def _halved(planes: np.ndarray) -> np.ndarray:
 
 def _back(plane: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Transform the 8 × 8 blocks of an (h, w) plane, round to the quantisation steps, and transform back."""
-    height, width = plane.shape
-    # Along rows one matrix product transforms all blocks; along columns there is one product per row of blocks.
-    kept = DCT @ (plane.reshape(-1, 8) @ DCT.T).reshape(-1, 8, width)
-    kernels = compiled()
-    if kernels is not None:
-        kernels.quantise(kept, np.tile(step, width // 8))
-    else:
-        blocks = kept.reshape(-1, 8, width // 8, 8)
-        steps = step[:, None, :]
-        blocks /= steps
-        np.rint(blocks, out=blocks)
-        blocks *= steps
-    return ((DCT.T @ kept).reshape(-1, 8) @ DCT).reshape(height, width)
+    kept = _transformed(DCT, _transformed(DCT, plane).T)
+    blocks = kept.reshape(-1, 8, kept.shape[1] // 8, 8)
+    steps = step.T[:, None, :]
+    blocks /= steps
+    np.rint(blocks, out=blocks)
+    blocks *= steps
+    return _transformed(BACK, _transformed(BACK, kept).T)
+
+
+def _transformed(matrix: np.ndarray, plane: np.ndarray) -> np.ndarray:
+    """Multiply every column of 8 numbers of an (h, w) plane by an (8, 8) matrix; sums in a fixed order."""
+    columns = np.ascontiguousarray(plane).reshape(-1, 8, plane.shape[1])
+    out = np.empty_like(columns)
+    for k, row in enumerate(matrix):
+        total = row[0] * columns[:, 0]
+        for n in range(1, 8):
+            total += row[n] * columns[:, n]
+        out[:, k] = total
+    return out.reshape(plane.shape)

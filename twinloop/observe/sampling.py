@@ -24,7 +24,7 @@ class Between:
         kernels = compiled()
         if kernels is not None:
             kernels.bilinear(
-                image.reshape(-1, 3), self.first, self.width, self.across, self.down, out.reshape(-1, 3)
+                image.reshape(-1), self.first, self.width, self.across, self.down, out.reshape(-1)
             )  # fmt: skip
             return
         # Four bytes are read as one number; three would take three times as long.

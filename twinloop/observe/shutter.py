@@ -10,8 +10,6 @@ a moving thing is smeared over its surroundings. Paths are sampled at half pixel
 once to twice its size.
 """
 
-from types import ModuleType
-
 import numpy as np
 
 from twinloop.observe.kernels import compiled
@@ -37,15 +35,21 @@ class Shutter:
     def exposed(self, light: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """(h, w, c) light after exposure, with at most four channels, for (h, w, 2) velocities in pixels per second."""
         kernels = compiled()
-        if kernels is None:
-            packed, fastest = None, max(float(velocity.max(initial=0)), -float(velocity.min(initial=0)))
-        else:
-            packed, fastest = _compiled_blocks(kernels, velocity)
-        if fastest * self._reach_s < STILL_PX:
-            return light
         height, width = light.shape[:2]
-        blocks = _spread(velocity, _packed(velocity) if packed is None else packed, fastest * self._reach_s)
-        moving = np.abs(blocks).max(axis=-1) * self._reach_s > STILL_PX
+        if kernels is not None:
+            shape = -(-height // BLOCK_PX), -(-width // BLOCK_PX)
+            blocks, moving = np.empty((*shape, 2), np.float32), np.empty(shape, np.bool_)
+            fastest = float(
+                kernels.fastest_around(velocity, BLOCK_PX, self._reach_s, WIDEST_PX, STILL_PX, blocks, moving)
+            )
+            if fastest * self._reach_s < STILL_PX:
+                return light
+        else:
+            fastest = max(float(velocity.max(initial=0)), -float(velocity.min(initial=0)))
+            if fastest * self._reach_s < STILL_PX:
+                return light
+            blocks = _spread(velocity, _packed(velocity), fastest * self._reach_s)
+            moving = np.abs(blocks).max(axis=-1) * self._reach_s > STILL_PX
         blur_px = fastest * self._open_s
         samples = 1 if blur_px < 0.5 else int(np.clip(np.ceil(blur_px) + 1, 3, MOST_SAMPLES))
         moments = (np.arange(samples) + 0.5) / samples - 0.5
@@ -118,11 +122,3 @@ def _packed(velocity: np.ndarray) -> np.ndarray:
         packed = np.pad(packed, ((0, -height % BLOCK_PX), (0, -width % BLOCK_PX)))
     packed = packed.reshape(-1, BLOCK_PX, packed.shape[1]).max(axis=1)
     return np.stack([packed[:, part::BLOCK_PX] for part in range(BLOCK_PX)]).max(axis=0)
-
-
-def _compiled_blocks(kernels: ModuleType, velocity: np.ndarray) -> tuple[np.ndarray, float]:
-    """The result of `_packed` and the largest component of a velocity, with Numba."""
-    shape = tuple(-(-size // BLOCK_PX) for size in velocity.shape[:2])
-    largest, index = np.empty(shape, np.float32), np.empty(shape, np.uint64)
-    fastest = kernels.fastest_in_blocks(velocity, BLOCK_PX, largest, index)
-    return (largest.view(np.uint32).astype(np.uint64) << np.uint64(32)) | index, float(fastest)
