@@ -1,81 +1,76 @@
 """Policies that see, across the visual gap: rehearsal cells of another engine and another renderer (Drake, VTK).
 
-    python benchmarks/visual_gap.py --work DIR [--part NAME ...] [--arm NAME ...] [--demos N ...] [--quick] [--json]
+    python benchmarks/visual_gap.py --work DIR [--task NAME] [--part NAME ...] [--arm NAME ...] [--demos N ...]
+                                    [--trials N] [--quick] [--json]
 
-A policy reads a front camera, a wrist camera and its joints, and no object pose. It is trained in the twin with one of
-four kinds of visual randomization:
+Demonstrations, policy and training are those of benchmarks/seeing.py: a fixed camera, the wrist camera and the joints,
+and no object pose. Only the visual rows of the demonstrations differ:
 
     off        no visual row varies
     seed       texture_pool 200, lighting_intensity 0.3 to 1.8, camera_jitter_deg -5 to 5
-    realistic  all visual rows of the preset over their default ranges
+    realistic  all visual rows over their sensible ranges, as in benchmarks/seeing.py
     fitted     ranges of `twinloop calibrate --frames` on 20 frames of the cell, over the seed's
 
-It then acts in the cell zero-shot, and after fine-tuning on 10, 25 and 50 demonstrations of the cell. `real` is trained
-on the 50 demonstrations alone. Physics rows vary alike in all arms.
+The policy then acts in the cell zero-shot, and after fine-tuning on 10, 25 and 50 demonstrations of the cell. `real` is
+trained on the 50 demonstrations alone. Things start in the cell where they start in the twin (±4 cm, ±45°), so a
+failure is due to the images, the physics or the policy, and not to the layout. `blind` reads no image: it is trained on
+the demonstrations of `realistic`, and shows how much luck explains.
 
 Parts, in order; each is skipped if its result is in DIR, so a stopped study continues with the same command:
     collect    demonstrations in the cell (scenes 0 to 49 train, 50 to 54 give the frames)
     fit        ranges from 20 frames
     distance   MMD between images of the cell (scenes 0 to 49) and of the twin of each arm; needs no policy
     generate   one dataset for each arm
-    train      one policy for each arm
+    train      one policy for each arm: images and actions, then the rest of the policy with a frozen backbone
     finetune   from each policy, with 10, 25 and 50 demonstrations
     deploy     success in scenes 1000 and on, which no part has seen, with 95 % Wilson intervals
     table      write benchmarks/results/visual_gap.json
 
-Scenes 900 to 999 are for developing the study (`--work-scenes`). With the default sizes the study needs about a day on
-two cores; `--quick` runs every part with sizes that show that it works and give no figure.
+Scenes 900 to 999 are for developing the study (`--work-scenes`). With the default sizes the study needs about ten
+hours of CPU time; `--quick` runs every part with sizes that show that it works and give no figure.
 """
 
 import argparse
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import seeing
 
 ARMS = ("off", "seed", "realistic", "fitted")
 DEMOS = (10, 25, 50)
 PARTS = ("collect", "fit", "distance", "generate", "train", "finetune", "deploy", "table")
 FIGURE_SCENES, WORK_SCENES = 1000, 900
 FRAMES, DISTANCE_SEED = 20, 300
-INPUTS = "observation.images.front,observation.images.hand,observation.state"
-CELL = "rehearsal:nominal,seed=41"
-CAMERAS = """\
-cameras:
-  front: {position_m: [1.2, -0.3, 0.65], look_at_m: [0.42, -0.03, 0.12], fov_deg: 46, width: 96, height: 96}
-  hand:
-    {mount: wrist, position_m: [0.085, 0.0, -0.05], look_at_m: [0.0, 0.0, 0.035], fov_deg: 75, width: 96, height: 96}
+TIMEOUT_S = 12
+"""Duration of an episode in the cell. Demonstrations take 4 to 6 s."""
+CAMERAS = tuple(seeing.CAMERAS)
+CELL = """\
+# The cell of the study: the twin's layout, and everything else nominal.
+seed: 41
+visual: {lighting_intensity: [0.7, 1.2]}
+environment: {object_position_noise_cm: [-4, 4], object_yaw_deg: [-45, 45], target_position_noise_cm: [-3, 3]}
 """
-PHYSICS = """\
-  physics:
-    object_mass_kg: [0.05, 0.4]
-    friction_coefficient: [0.4, 1.1]
-    object_position_noise_cm: [-2, 2]
-    object_yaw_deg: [-45, 45]
-"""
-SEED_ROWS = """\
-  visual:
-    texture_pool: 200
-    lighting_intensity: [0.3, 1.8]
-    camera_jitter_deg: [-5, 5]
-"""
+SEED_ROWS: dict[str, Any] = {"texture_pool": 200, "lighting_intensity": [0.3, 1.8], "camera_jitter_deg": [-5, 5]}
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is made: episodes of an arm, steps, trials in the cell."""
+    """How much is made: episodes of an arm, steps (None: those of benchmarks/seeing.py), trials in the cell."""
 
     episodes: int = 1000
-    steps: int = 6000
+    steps: int | None = None
+    head_steps: int = seeing.HEAD_STEPS
     finetune_steps: int = 1000
     trials: int = 100
     demonstrations: int = 50
     scenes: int = 48
 
 
-QUICK = Sizes(episodes=8, steps=4, finetune_steps=2, trials=2, demonstrations=3, scenes=24)
+QUICK = Sizes(episodes=8, steps=4, head_steps=2, finetune_steps=2, trials=2, demonstrations=3, scenes=24)
 
 
 def twinloop(*words: object) -> dict[str, Any]:
@@ -85,55 +80,36 @@ def twinloop(*words: object) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def visual_rows_of_realistic() -> str:
-    """The visual rows of the preset, as a section of a config. Rows of depth are left out: the policy reads colour."""
-    from twinloop.randomize.table import TABLE
-
-    rows = [
-        row
-        for row in TABLE
-        if row.group == "visual" and row.realistic and not row.words and row.chance is None
-        and not row.builds and not row.name.startswith("depth_")
-    ]  # fmt: skip
-    # A pool is given by its size.
-    ranges = {
-        row.name: f"{row.sensible[1]:g}" if row.pool else f"[{row.sensible[0]:g}, {row.sensible[1]:g}]" for row in rows
-    }
-    return "  visual:\n" + "".join(f"    {name}: {value}\n" for name, value in ranges.items())
-
-
 class Study:
-    def __init__(self, work: Path, sizes: Sizes, *, scenes: int, policy: str, cell: str):
-        self.work, self.sizes, self.scenes, self.policy, self.cell = work, sizes, scenes, policy, cell
+    def __init__(self, work: Path, sizes: Sizes, *, task: str, scenes: int):
+        self.work, self.sizes, self.task, self.scenes = work, sizes, task, scenes
         work.mkdir(parents=True, exist_ok=True)
         for arm in ARMS:
             self._write_config(arm)
-        (work / "cell.yaml").write_text(f"scene: {{robot: franka_panda, task: pick_and_place}}\n{CAMERAS}")
+        (work / "cell.yaml").write_text(CELL)
 
     def _write_config(self, arm: str) -> None:
-        rows = {"off": "", "seed": SEED_ROWS, "realistic": visual_rows_of_realistic()}
-        visual = rows.get(arm, SEED_ROWS + self._fitted_rows())
-        seed = 20 + ARMS.index(arm)
-        self.config(arm).write_text(
-            f"scene: {{robot: franka_panda, task: pick_and_place}}\nrandomization:\n{visual}{PHYSICS}{CAMERAS}"
-            f"expert: {{action_noise_rad: 0.005}}\nrollout: {{seed: {seed}}}\n"
-        )
+        content = json.loads(seeing.config(self.task, moved=True))
+        rows = {"off": {}, "seed": SEED_ROWS, "realistic": content["randomization"]["visual"]}
+        content["randomization"]["visual"] = rows.get(arm, SEED_ROWS | self._fitted_rows())
+        content["rollout"] = {"seed": 20 + ARMS.index(arm)}
+        self.config(arm).write_text(json.dumps(content, indent=1))  # JSON is YAML
 
-    def _fitted_rows(self) -> str:
+    def _fitted_rows(self) -> dict[str, list[float]]:
         """The fitted ranges. Rows act on all cameras, so a range holds the fits of both."""
         merged: dict[str, list[float]] = {}
         for path in sorted((self.work / "done").glob("fit-*.json")):
             for row, (low, high) in json.loads(path.read_text())["randomization"].items():
                 least, most = merged.get(row, [low, high])
                 merged[row] = [min(least, low), max(most, high)]
-        return "".join(f"    {row}: [{low:.5g}, {high:.5g}]\n" for row, (low, high) in merged.items())
+        return merged
 
     def config(self, arm: str) -> Path:
         return self.work / f"{arm}.yaml"
 
     @property
     def robot(self) -> str:
-        return f"{self.cell},config={self.work / 'cell.yaml'}"
+        return f"rehearsal:{self.work / 'cell.yaml'},config={self.config('off')}"
 
     def _kept(self, name: str, make: Any) -> dict[str, Any]:
         """The stored result of a step, or a new one."""
@@ -162,7 +138,7 @@ class Study:
         folder = self.work / "pictures"
         if not folder.exists():
             write_frames(self.work / "frames", folder)
-        for camera in ("front", "hand"):
+        for camera in CAMERAS:
             self._kept(
                 f"fit-{camera}",
                 lambda camera=camera: twinloop(
@@ -194,21 +170,41 @@ class Study:
         )
 
     def train(self, arm: str) -> None:
-        data = self.work / ("real" if arm == "real" else f"data/{arm}")
+        """Train the policy of an arm as benchmarks/seeing.py does."""
+        data = self.work / {"real": "real", "blind": "data/realistic"}.get(arm, f"data/{arm}")
+        out, steps = self.work / "policies" / arm, self.sizes.steps or seeing.STEPS[self.task]
+        said = () if self.task == "pick_and_place" else ("observation.instruction",)
+        if arm == "blind":
+            inputs = ",".join(("observation.state", *said))
+            words = ("--steps", min(600, steps), "--set", f"executed={seeing.EXECUTED}", "--threads", 1)
+            self._kept("train-blind", lambda: twinloop("train", data, "--inputs", inputs, *words, "--out", out))
+            return
+        settings = [word for setting in seeing.SETTINGS for word in ("--set", setting)]
+        self._kept(
+            f"train-{arm}-images",
+            lambda: twinloop(
+                "train", data, "--policy", "act", "--inputs", ",".join((seeing.INPUTS, *said)), "--steps", steps,
+                "--batch", seeing.BATCH, "--precision", "bf16", "--threads", 1, *settings, "--out", f"{out}-images",
+            ),
+        )  # fmt: skip
         self._kept(
             f"train-{arm}",
             lambda: twinloop(
-                "train", data, "--policy", self.policy, "--inputs", INPUTS, "--steps", self.sizes.steps,
-                "--out", self.work / "policies" / arm,
+                "finetune", f"{out}-images", "--data", data, "--freeze", "sight.encoder",
+                "--steps", self.sizes.head_steps, "--batch", seeing.HEAD_BATCH, "--learning-rate", 1e-3,
+                "--set", f"executed={seeing.EXECUTED}", "--threads", 1, "--out", out,
             ),
         )  # fmt: skip
 
     def finetune(self, arm: str, demos: int) -> None:
+        """Mix demonstrations of the cell with those of the twin, half and half."""
         self._kept(
             f"finetune-{arm}-{demos}",
             lambda: twinloop(
                 "finetune", self.work / "policies" / arm, "--data", self.work / "real", "--episodes", demos,
-                "--steps", self.sizes.finetune_steps, "--out", self.work / "policies" / f"{arm}-{demos}",
+                "--keep", self.work / "data" / arm, "--steps", self.sizes.finetune_steps, "--precision", "bf16",
+                "--threads", 1, "--set", f"executed={seeing.EXECUTED}",
+                "--out", self.work / "policies" / f"{arm}-{demos}",
             ),
         )  # fmt: skip
 
@@ -218,7 +214,8 @@ class Study:
             f"deploy-{name}-{self.scenes}",
             lambda: twinloop(
                 "deploy", self.work / "policies" / name, "--robot", self.robot, "--episodes", self.sizes.trials,
-                "--first", self.scenes, "--out", self.work / "runlogs" / f"{name}-{self.scenes}",
+                "--first", self.scenes, "--episode-timeout", TIMEOUT_S,
+                "--out", self.work / "runlogs" / f"{name}-{self.scenes}",
             ),
         )  # fmt: skip
 
@@ -226,14 +223,14 @@ class Study:
         rows = []
         for path in sorted((self.work / "done").glob(f"deploy-*-{self.scenes}.json")):
             tally = json.loads(path.read_text())
-            success = tally["policies"][0]["success"]
-            rows.append({"policy": path.stem.removeprefix("deploy-").removesuffix(f"-{self.scenes}"), **success})
+            policy, name = tally["policies"][0], path.stem.removeprefix("deploy-").removesuffix(f"-{self.scenes}")
+            rows.append({"policy": name, **policy["success"], "failures": policy["failures"]})
         distances = {
             path.stem.removeprefix("distance-"): json.loads(path.read_text())
             for path in sorted((self.work / "done").glob("distance-*.json"))
         }
         result = {
-            "cell": self.cell, "scenes_from": self.scenes, "policy": self.policy, "rows": rows, "distances": distances,
+            "task": self.task, "cell": CELL, "scenes_from": self.scenes, "rows": rows, "distances": distances,
         }  # fmt: skip
         if out is not None:
             out.write_text(json.dumps(result, indent=1) + "\n")
@@ -254,7 +251,7 @@ def write_frames(runlog: Path, folder: Path) -> None:
     from twinloop.dataset import Dataset
 
     dataset = Dataset.open(runlog)
-    for camera in ("front", "hand"):
+    for camera in CAMERAS:
         (folder / camera).mkdir(parents=True)
         frames_per_episode = -(-FRAMES // dataset.stored)
         for episode in range(dataset.stored):
@@ -271,18 +268,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="folder of datasets and policies")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--arm", nargs="+", choices=(*ARMS, "real"), default=[*ARMS, "real"])
+    parser.add_argument("--arm", nargs="+", choices=(*ARMS, "real", "blind"), default=[*ARMS, "real", "blind"])
     parser.add_argument("--demos", nargs="+", type=int, default=[0, *DEMOS], help="0 is zero-shot")
-    parser.add_argument("--policy", default="act")
-    parser.add_argument("--cell", default=CELL)
+    parser.add_argument("--task", default="pick_and_place", choices=tuple(seeing.DATA))
+    parser.add_argument("--trials", type=int, help="episodes in the cell of each policy")
     parser.add_argument("--quick", action="store_true", help="the smallest sizes: shows that it works, gives no figure")
     parser.add_argument("--work-scenes", action="store_true", help="deploy in the scenes for developing the study")
     parser.add_argument("--out", type=Path, help="default: benchmarks/results/visual_gap.json; nothing with --quick")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     args = parser.parse_args()
     scenes = WORK_SCENES if args.work_scenes or args.quick else FIGURE_SCENES
-    study = Study(args.work, QUICK if args.quick else Sizes(), scenes=scenes, policy=args.policy, cell=args.cell)
-    simulated = [arm for arm in args.arm if arm != "real"]
+    sizes = QUICK if args.quick else Sizes()
+    study = Study(args.work, replace(sizes, trials=args.trials or sizes.trials), task=args.task, scenes=scenes)
+    simulated = [arm for arm in args.arm if arm in ARMS]
     demos = [count for count in args.demos if 0 < count <= study.sizes.demonstrations] if not args.quick else [2]
     if "collect" in args.part:
         study.collect()
@@ -302,7 +300,7 @@ def main() -> None:
                 study.finetune(arm, count)
     if "deploy" in args.part:
         for arm in args.arm:
-            for count in [0, *(demos if arm != "real" else ())]:
+            for count in [0, *(demos if arm in ARMS else ())]:
                 if count or 0 in args.demos:
                     study.deploy(arm, count)
     if "table" in args.part:

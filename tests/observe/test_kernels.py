@@ -51,3 +51,23 @@ def test_images_have_the_same_bits_with_and_without_numba(
         np.testing.assert_array_equal(fast.depth_m, plain.depth_m)
         assert fast.pixel_velocity is not None
         np.testing.assert_array_equal(fast.pixel_velocity, plain.pixel_velocity)
+
+
+@pytest.mark.parametrize(("height", "width"), [(48, 64), (50, 70)])
+def test_shutter_and_compression_have_the_same_bits_at_any_size(monkeypatch, height: int, width: int):
+    """Sizes with and without incomplete blocks, and motion that reaches beyond the edge."""
+    pytest.importorskip("numba", reason="needs twinloop[fast]")
+    rng = np.random.default_rng(5)
+    pictures = rng.integers(0, 256, (2, height, width, 3), dtype=np.uint8)
+    light = rng.random((height, width, 3), dtype=np.float32)
+    velocity = rng.normal(0, 300, (height, width, 2)).astype(np.float32)
+    velocity[: height // 2] = 0
+    results = []
+    for available in (True, False):
+        if not available:
+            for module in (compression, shutter):
+                monkeypatch.setattr(module, "compiled", lambda: None)
+        exposed = [shutter.Shutter(height, width, open_s, 0.01).exposed(light, velocity) for open_s in (0.0005, 0.012)]
+        results.append((compression.compressed(pictures, 70.0), compression.compressed(pictures, 30.0), *exposed))
+    for fast, plain in zip(*results, strict=True):
+        np.testing.assert_array_equal(fast, plain)
