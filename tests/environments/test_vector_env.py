@@ -259,3 +259,19 @@ class TestGymnasium:
 def test_the_section_is_no_part_of_the_digest():
     config = config_of("{rewards: {progress: 2}}")
     assert config.digest == replace(config, environment=None).digest == config_of(cell=NOISY).digest
+
+
+def test_staggered_episodes_end_at_different_times_and_the_short_ones_are_marked():
+    env = envs_of("{time_limit_s: 0.32, terminations: [fallen]}", num_envs=4)
+    env.stagger()
+    env.reset()
+    lengths, shortened = [[] for _ in range(4)], []
+    for _ in range(3 * env.longest):
+        *_, infos = env.step(still(env))
+        if "final_info" in infos:
+            for row in np.flatnonzero(infos["_final_info"]):
+                lengths[row].append(int(infos["final_info"]["length"][row]))
+                shortened.append(bool(infos["final_info"]["shortened"][row]))
+    assert [episodes[0] for episodes in lengths] == [1, 3, 5, 7]
+    assert all(episodes[1] == env.longest == 8 for episodes in lengths)
+    assert sum(shortened) == 4

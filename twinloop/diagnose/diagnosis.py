@@ -27,6 +27,7 @@ from twinloop.diagnose.predictive import PredictiveCheck, check_explanation
 from twinloop.diagnose.report import COSTLY_POINTS, PROBABLE, GapReport, Unmodelled
 from twinloop.diagnose.robot_episodes import last_phases
 from twinloop.diagnose.sampler import explanations_of
+from twinloop.diagnose.small_errors import small_errors
 from twinloop.diagnose.summary import ENTRIES, RESOLUTIONS, SUCCESS, TraitSummary, summarise
 from twinloop.randomize.parameter import GAPS, Gap
 from twinloop.run.config import RunConfig
@@ -78,6 +79,7 @@ def diagnose_traits(
     spread: EngineSpread | None = None,
     robot: str | None = None,
     arm_weight_n: float | None = None,
+    tolerance: float | None = None,
 ) -> Diagnosis:
     """Diagnose the (episodes, traits) of a log.
 
@@ -86,12 +88,15 @@ def diagnose_traits(
         spread: that between engines; the stored one for `robot` if None.
         robot: name of the twin's robot.
         arm_weight_n: weight of the arm, to which the spread of forces is scaled; None if it is that of `spread`.
+        tolerance: size up to which every row of a robot may be wrong without being a finding; None for a share of
+            what usual errors change (`SMALL`).
     """
     spread = spread or engine_spread(robot)
     spread = spread if arm_weight_n is None else spread.for_arm(arm_weight_n)
     log, twin = summarise(traits), emulator.reference
     between = spread.variance(np.fmax(log.between, twin.between))
-    engines = between + np.square(SMALL * emulator.typical) + np.square(RESOLUTIONS)
+    small = SMALL * emulator.typical if tolerance is None else small_errors(emulator, tolerance)
+    engines = between + np.square(small) + np.square(RESOLUTIONS)
     observed = Observed(
         difference=log.values - twin.values,
         variance=log.variances + twin.variances + engines,

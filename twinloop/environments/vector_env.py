@@ -78,6 +78,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._all = np.arange(self.num_envs)
+        self._first_limits = np.full(self.num_envs, self.longest)
         self._seed, self._rounds, self._begun = seed, np.zeros(self.num_envs, np.int64), False
         self.episode, self.tick = self._all.astype(np.int64), np.zeros(self.num_envs, np.int64)
         self._action = np.zeros((self.num_envs, size), np.float32)
@@ -124,6 +125,18 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._begin(self._all)
         return self._policy.copy(), self._infos()
 
+    def stagger(self) -> None:
+        """Limit the first episode of each environment to another length, so that later ones do not begin together.
+
+        Otherwise an iteration of PPO sees the same few moments of all episodes, and the next one sees other moments.
+        """
+        self._first_limits = 1 + (self._all * self.longest) // self.num_envs
+
+    @property
+    def _limits(self) -> np.ndarray:
+        """(n,) control periods after which the running episodes are truncated."""
+        return np.where(self._rounds == 0, self._first_limits, self.longest)
+
     def step(self, actions: np.ndarray) -> StepResult:
         """Carry out one action in every environment for one control period."""
         actions = self._checked(actions)
@@ -158,7 +171,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         reasons = self._reasons(step, diverged)
         reasons[idle] = ""
         terminated = reasons != ""
-        truncated = ~idle & ~terminated & (self.tick >= self.longest)
+        truncated = ~idle & ~terminated & (self.tick >= self._limits)
         self._look(stepped, step, diverged)
         over = terminated | truncated
         final = self._finish(np.flatnonzero(over), diverged, reasons) if over.any() else {}
@@ -229,7 +242,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         outcome = {
             "success": success, "episode": np.where(mask, self.episode, 0), "length": np.where(mask, self.tick, 0),
             "reason": np.where(mask & (reasons == ""), TIME_LIMIT, np.where(mask, reasons, "")),
-            "critic": self._critic.copy(),
+            "critic": self._critic.copy(), "shortened": mask & (reasons == "") & (self.tick < self.longest),
         }  # fmt: skip
         final_info = outcome | {f"_{name}": mask for name in outcome}
         if self.curriculum is not None:

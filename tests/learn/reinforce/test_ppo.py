@@ -103,6 +103,18 @@ def test_the_critic_learns_large_returns_within_a_few_iterations():
         assert training.algorithm.critic(training.env.get_observations()).mean() > 8
 
 
+def test_advantages_are_limited():
+    env = vector_env(config_of(SHORT), num_envs=4, seed=0, threads=1)
+    policy = fresh_policy(env, width=16, depth=1, bound="clip", seed=0)
+    largest = []
+    for limit in (0.0, 0.5):
+        training = PpoTraining(env, policy, replace(SMALL, advantage_limit=limit), started=False)
+        training.iterate()
+        largest.append(float(training.algorithm.storage.advantages.abs().max()))
+    assert largest[0] > 1
+    assert largest[1] == 0.5
+
+
 def test_other_settings_are_refused_and_more_iterations_are_not(trained: Path):
     with pytest.raises(UsageError, match=r"was started with .*seed 0; you gave 1"):
         reinforce(config_of(SHORT), trained, replace(SMALL, seed=1), threads=1)

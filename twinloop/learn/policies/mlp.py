@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from twinloop.learn.policies._residual import ToolResidual
 from twinloop.learn.policy import ActionCode, Policy, TensorBatch, VectorInputs
 from twinloop.learn.scales import Scales
 from twinloop.learn.space import Space
@@ -15,11 +16,15 @@ BOUNDS = ("none", "clip", "tanh")
 
 
 class MlpPolicy(Policy):
+    """Attributes:
+    residual: shifts chunks along a few directions of the tool; None unless reinforcement has added it.
+    """
+
     name = "mlp"
 
     def __init__(
         self, space: Space, scales: Scales, *, horizon: int = 16, executed: int = 8, width: int = 384, depth: int = 3,
-        bound: str = "none",
+        bound: str = "none", residual: int = 0,
     ):  # fmt: skip
         super().__init__()
         if bound not in BOUNDS:
@@ -33,6 +38,8 @@ class MlpPolicy(Policy):
         self.enter = nn.Linear(self.vectors.width, width)
         self.blocks = nn.ModuleList(_Block(width) for _ in range(depth))
         self.leave = nn.Linear(width, horizon * self._actions)
+        self.residual = ToolResidual(space, self.vectors.width, residual) if residual else None
+        self._directions = residual
 
     def readers(self) -> list[tuple[VectorInputs, nn.Linear]]:
         return [(self.vectors, self.enter)]
@@ -53,7 +60,19 @@ class MlpPolicy(Policy):
 
     def raw_code(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
         """Return (n, horizon, a) normalised actions, before the bound."""
-        return self.head(self.trunk(inputs, real))
+        code = self.head(self.trunk(inputs, real))
+        return code if self.residual is None else self.shifted(code, self.shifts(inputs, real))
+
+    def shifts(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
+        """Return (n, directions) the shifts of the residual."""
+        assert self.residual is not None
+        return self.residual(inputs, self.vectors(inputs, real))
+
+    def shifted(self, code: Tensor, shifts: Tensor) -> Tensor:
+        """Return normalised actions (n, up to horizon, a) with the offsets of the shifts."""
+        assert self.residual is not None
+        std = self.code.get_buffer("std")[: code.shape[1]]
+        return code + self.residual.offsets(shifts)[:, None] / std
 
     def trunk(self, inputs: Mapping[str, Tensor], real: Tensor) -> Tensor:
         """Return (n, width) the activations before the last layer."""
@@ -67,7 +86,7 @@ class MlpPolicy(Policy):
 
     def settings(self) -> dict[str, Any]:
         settings = {"horizon": self.horizon, "executed": self.executed, "width": self._width, "depth": self._depth}
-        return {**settings, "bound": self.bound}
+        return {**settings, "bound": self.bound, "residual": self._directions}
 
 
 class _Block(nn.Module):

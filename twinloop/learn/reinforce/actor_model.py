@@ -2,6 +2,8 @@
 
 The actor's output is the mean of the executed part of an action chunk, in normalised actions. Exploration shifts all
 actions of a chunk by one random offset. For a policy that executes one action at a time, this is ordinary exploration.
+
+If the policy has a residual, the output is its shifts instead, and exploration is along the directions of the tool.
 """
 
 from collections.abc import Mapping
@@ -42,7 +44,10 @@ class PolicyModel(nn.Module):
     ):  # fmt: skip
         super().__init__()
         self.policy, self._features, self._normalise, self._group = policy, features, normalise, group
-        size = policy.code.get_buffer("mean").shape[-1]
+        residual = policy.residual
+        self.size = size = (policy.code.get_buffer("mean") if residual is None else residual.get_buffer("basis")).shape[
+            -1
+        ]
         self.distribution = GaussianDistribution(size, init_std=noise, std_range=(least, most), std_type="log")
         columns = sum(feature.shape[0] for feature in features)
         self.register_buffer("count", torch.zeros((), dtype=torch.float64))
@@ -54,15 +59,31 @@ class PolicyModel(nn.Module):
 
     def chunk(self, obs: TensorDict | Mapping[str, Tensor]) -> Tensor:
         """Return (n, executed, a) normalised actions, before the bound."""
+        return self.policy.raw_code(self.inputs(obs), self._real(obs))[:, : self.policy.executed]
+
+    def explored(self, obs: TensorDict | Mapping[str, Tensor], actions: Tensor) -> Tensor:
+        """Return (n, executed, a) normalised actions of the chunks that the actor's outputs `actions` stand for."""
+        policy = self.policy
+        if policy.residual is not None:
+            code = policy.head(policy.trunk(self.inputs(obs), self._real(obs)))[:, : policy.executed]
+            return policy.shifted(code, actions)
+        if policy.executed == 1:
+            return actions[:, None, :]
+        chunk = self.chunk(obs)
+        return chunk - chunk.mean(dim=1, keepdim=True) + actions[:, None, :]
+
+    def _real(self, obs: TensorDict | Mapping[str, Tensor]) -> Tensor:
         flat = obs[self._group]
-        real = torch.zeros(len(flat), device=flat.device)
-        return self.policy.raw_code(self.inputs(obs), real)[:, : self.policy.executed]
+        return torch.zeros(len(flat), device=flat.device)
 
     def forward(
         self, obs: TensorDict, masks: Tensor | None = None, hidden_state: object = None, stochastic_output: bool = False
     ) -> Tensor:
         del masks, hidden_state
-        mean = self.chunk(obs).mean(dim=1)
+        if self.policy.residual is None:
+            mean = self.chunk(obs).mean(dim=1)
+        else:
+            mean = self.policy.shifts(self.inputs(obs), self._real(obs))
         if not stochastic_output:
             return mean
         self.distribution.update(mean)

@@ -27,9 +27,13 @@ class ReinforceConfig:
         entropy: weight of the entropy bonus.
         noise: initial standard deviation of exploration, in normalised actions.
         desired_kl: change of the policy that PPO aims at in one iteration.
+        advantage_limit: largest advantage, in standard deviations; 0 for no limit. Where one fall in an iteration costs
+            far more than all other differences, it would be the whole gradient.
         critic_first: iterations in which PPO fits only the critic, for a trained policy whose critic is new.
         averaged: decay per iteration of the running mean of weights that the checkpoint of PPO gets; 0 for the last
             weights. Means fall less often, because the last update of a policy is noisy.
+        residual: add a residual to a cloned policy of an arm, and train that alone: a small network that shifts whole
+            chunks along directions of the tool. `noise` is then in its units, of 1 cm and 0.1 rad.
         leash: weight of the KL divergence from the policy that training started from; 0 without one.
         until: stop early at this success rate over the last `window` episodes; 0 never stops.
         patience: stop after this many iterations without a better mean reward; 0 never stops.
@@ -55,6 +59,8 @@ class ReinforceConfig:
     entropy: float = 0.002
     noise: float = 0.5
     desired_kl: float = 0.02
+    advantage_limit: float = 0.0
+    residual: bool = False
     leash: float = 0.0
     critic_first: int = 0
     averaged: float = 0.0

@@ -15,7 +15,7 @@ from twinloop.learn.reinforce.actor_model import PolicyModel
 
 
 class PolicyEnv(VecEnv):
-    """Environments whose actions are the offsets of a policy's chunks.
+    """Environments whose actions are the outputs of an actor.
 
     Attributes:
         ended: success of every episode that has ended since `clear`, in order.
@@ -26,7 +26,7 @@ class PolicyEnv(VecEnv):
 
     def __init__(self, env: VectorTwinEnv, model: PolicyModel, *, device: str = "cpu"):
         self.env, self.model, self.device = env, model, device
-        self.num_envs, self.num_actions = env.num_envs, env.robot.action.shape[0]
+        self.num_envs, self.num_actions = env.num_envs, model.size
         self.executed = model.policy.executed
         self.max_episode_length = -(-env.longest // self.executed)
         self.episode_length_buf = torch.zeros(self.num_envs, dtype=torch.long)
@@ -35,7 +35,8 @@ class PolicyEnv(VecEnv):
 
     def begin_counting(self) -> None:
         """Forget everything so far."""
-        self.lowest, self.highest = np.full(self.num_actions, np.inf), np.full(self.num_actions, -np.inf)
+        size = self.env.robot.action.shape[0]
+        self.lowest, self.highest = np.full(size, np.inf), np.full(size, -np.inf)
         self.episodes = self.total_periods = 0
         self.clear()
 
@@ -78,7 +79,8 @@ class PolicyEnv(VecEnv):
             self.term_sums[name] = self.term_sums.get(name, 0.0) + float(values.sum())
             self.returns += float(values.sum())
         if "final_info" in infos:
-            final, mask = infos["final_info"], infos["_final_info"]
+            final = infos["final_info"]
+            mask = infos["_final_info"] & ~final["shortened"]  # their outcome is that of a shorter episode
             self.ended += final["success"][mask].tolist()
             self.lengths += final["length"][mask].tolist()
             self.reasons += final["reason"][mask].tolist()
@@ -86,12 +88,9 @@ class PolicyEnv(VecEnv):
 
     @torch.no_grad()
     def _commands(self, actions: Tensor) -> np.ndarray:
-        """(n, executed, a) commands of the chunks whose mean normalised action is `actions`."""
+        """(n, executed, a) commands of the chunks that the actor's outputs stand for."""
         policy, obs = self.model.policy, self.get_observations()
-        code = actions[:, None, :]
-        if self.executed > 1:
-            chunk = self.model.chunk(obs)
-            code = chunk - chunk.mean(dim=1, keepdim=True) + code
-        padded = torch.zeros(self.num_envs, policy.horizon, self.num_actions, device=code.device)
-        padded[:, : self.executed] = policy.bounded(code)
+        code = policy.bounded(self.model.explored(obs, actions))
+        padded = torch.zeros(self.num_envs, policy.horizon, code.shape[2], device=code.device)
+        padded[:, : self.executed] = code
         return policy.code.decode(padded, self.model.inputs(obs))[:, : self.executed].cpu().numpy()

@@ -126,7 +126,7 @@ class PpoTraining:
         )  # fmt: skip
         if config.critic_rate:
             self.algorithm.use_two_rates(config.critic_rate)
-        self._last_layer_only = started and policy.executed > 1
+        self._parts = _improved_parts(policy) if started else ""
         if started and config.leash:
             self.algorithm.reference = copy.deepcopy(self.model).requires_grad_(False)
             self.algorithm.leash = config.leash
@@ -144,6 +144,7 @@ class PpoTraining:
         self.algorithm.train_mode()
         self.model.update_normalization(together)
         self.algorithm.critic.update_normalization(together)
+        self.env.env.stagger()
         self.env.env.reset(seed=self.config.seed)
         self.env.begin_counting()
         return self.env.get_observations()
@@ -154,8 +155,8 @@ class PpoTraining:
         algorithm.train_mode()
         algorithm.divergence = 0.0
         self.model.requires_grad_(self._iterations >= self.config.critic_first)
-        if self._last_layer_only:
-            _freeze_trunk(self._trained)
+        if self._parts:
+            _freeze_others(self._trained, self._parts)
         self._iterations += 1
         with torch.no_grad():
             for _ in range(self.config.steps):
@@ -163,6 +164,8 @@ class PpoTraining:
                 self._obs, rewards, dones, extras = self.env.step(actions)
                 algorithm.process_env_step(self._obs, rewards, dones, extras)
             algorithm.compute_returns(self._obs)
+            if limit := self.config.advantage_limit:
+                algorithm.storage.advantages.clamp_(-limit, limit)
         losses = algorithm.update()
         if self.config.critic_rate and self._iterations > self.config.critic_first:
             algorithm.adapt_rate()
@@ -222,11 +225,17 @@ class PpoTraining:
         seed_all(state)
 
 
-def _freeze_trunk(policy: MlpPolicy) -> None:
-    """Train the last layer only.
+def _improved_parts(policy: MlpPolicy) -> str:
+    """Prefix of the parameters that are improved in a trained policy; "" for all.
 
-    The leash sees the mean of a chunk. The last layer moves all actions of a chunk alike, so the shape of chunks stays
-    as it was cloned; other layers would change it unseen.
+    A residual is trained alone. Otherwise chunks are moved by the last layer only: the leash sees the mean of a chunk,
+    and the last layer moves all actions of a chunk alike, so that the shape of chunks stays as it was cloned.
     """
+    if policy.residual is not None:
+        return "residual."
+    return "leave." if policy.executed > 1 else ""
+
+
+def _freeze_others(policy: MlpPolicy, parts: str) -> None:
     for name, parameter in policy.named_parameters():
-        parameter.requires_grad_(parameter.requires_grad and name.startswith("leave."))
+        parameter.requires_grad_(parameter.requires_grad and name.startswith(parts))

@@ -25,10 +25,10 @@ def recipe(run: RunConfig, algorithm: Algorithm, *, improves: bool) -> Reinforce
 
 
 def tuning_config() -> ReinforceConfig:
-    """The defaults for improving a trained policy: small steps, little noise and a leash."""
+    """The defaults for improving a cloned policy of an arm: a residual that explores by millimetres, and a leash."""
     return ReinforceConfig(
-        num_envs=64, steps=16, learning_rate=1e-4, entropy=0.0, noise=0.05, desired_kl=0.005, leash=0.05,
-        critic_first=3, epochs=4, mini_batches=2, gamma=0.998,
+        num_envs=128, steps=16, learning_rate=3e-4, entropy=0.0, noise=0.3, desired_kl=0.01, leash=0.001, residual=True,
+        critic_first=5, epochs=4, mini_batches=4, gamma=0.998, averaged=0.9,
     )  # fmt: skip
 
 
@@ -53,8 +53,11 @@ def walking_config() -> ReinforceConfig:
 
 
 def terrain_config() -> ReinforceConfig:
-    """The recipe for other ground, from a policy that walks on flat ground: smaller steps and less noise."""
-    return replace(walking_config(), iterations=200, num_envs=384, noise=0.1, desired_kl=0.01, critic_first=15)
+    """The recipe for other ground, from a policy that walks on flat ground: small steps and a fast critic."""
+    return replace(
+        walking_config(), iterations=200, num_envs=512, noise=0.1, desired_kl=0.01, learning_rate=2e-5,
+        critic_rate=1e-3, critic_first=20, advantage_limit=4.0, averaged=0.97,
+    )  # fmt: skip
 
 
 def navigation_imitation_config() -> ReinforceConfig:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from twinloop.environments.arm import ArmEmbodiment
 from twinloop.environments.make import vector_env
 from twinloop.environments.vector_env import VectorTwinEnv
 from twinloop.errors import CheckpointError, UsageError
@@ -13,6 +14,7 @@ from twinloop.learn.policies.mlp import MlpPolicy
 from twinloop.learn.reinforce.config import ReinforceConfig
 from twinloop.learn.reinforce.fresh_policy import fresh_policy, space_of_env
 from twinloop.learn.reinforce.record import IterationRecord
+from twinloop.learn.reinforce.tool_residual import with_residual
 from twinloop.learn.reinforce.training import IterativeTraining, Reinforcement, ReinforceResult
 from twinloop.learn.space import table_of
 from twinloop.run.config import RunConfig
@@ -94,6 +96,8 @@ def _training(
         return PpoTraining(env, fresh, config, started=False, device=device), ()
     refuse_other_space(parent, env)
     policy = copy.deepcopy(trained_policy(parent)).train()
+    if config.residual and isinstance(env.robot, ArmEmbodiment):
+        policy = with_residual(policy, parent.card.space, env.robot.twin, seed=config.seed)
     return PpoTraining(env, policy, config, started=True, device=device), ()
 
 
