@@ -31,6 +31,7 @@ from twinloop.diagnose.engine_spread import measured_difference
 from twinloop.diagnose.hypothesis_set import causes_in, chunk_of
 from twinloop.diagnose.make_bank import bank_key, make_bank
 from twinloop.diagnose.mobile_counterfactuals import changed_cells, simulate_mobile, traces_of
+from twinloop.diagnose.small_errors import MOBILE_TOLERANCE
 from twinloop.diagnose.summary import summarise
 from twinloop.diagnose.traits import measure_traits, mobile_model
 from twinloop.environments.legs import LegsEmbodiment
@@ -182,7 +183,7 @@ def main() -> None:
             spread.append({"cell": f"{'drake' if args.drake else 'twin'}:{config.scene.robot.name},seed={args.seed}",
                            "episodes": args.episodes,
                            "entries": measured_difference(summarise(traits), emulator.reference)})  # fmt: skip
-        cells.append(judged(diagnose_traits(traits, emulator, seed=0), cell))
+        cells.append(judged(diagnose_traits(traits, emulator, seed=0, tolerance=MOBILE_TOLERANCE), cell))
         print(json.dumps({"number": number} | cells[-1]), flush=True)
     results = {
         "policy": candidate.digest, "robot": config.scene.robot.name, "engine": "drake" if args.drake else "mujoco",

@@ -17,6 +17,7 @@ from twinloop.diagnose.emulator import emulator_of
 from twinloop.diagnose.hypothesis import NOTHING, Hypothesis
 from twinloop.diagnose.hypothesis_set import Chunk, causes_in, chunk_of, sizes_of
 from twinloop.diagnose.mobile_counterfactuals import simulate_mobile
+from twinloop.diagnose.small_errors import MOBILE_TOLERANCE, small_errors
 from twinloop.diagnose.traits import TRAITS
 from twinloop.diagnose.traits.walk_episode import LegsModel
 from twinloop.environments.make import mobile_embodiment
@@ -189,7 +190,7 @@ def test_the_open_gap_is_told_from_the_others(kind: Kind, bank: Bank):
     for gap, names in list(kind.named.items())[0 if kind is KINDS["legs"] else 2 :]:
         cause = next(cause for cause in kind.causes if cause.name == names[0])
         (robot,) = kind.simulate(chunk_of(hypothesis_of([(cause, 1.3)])), seed=11)
-        sizes = diagnose_traits(robot.traits, emulator, seed=0).explanations.sizes
+        sizes = diagnose_traits(robot.traits, emulator, seed=0, tolerance=MOBILE_TOLERANCE).explanations.sizes
         differs = {
             name: (sizes[:, [place for place, item in enumerate(emulator.gaps) if item == name]] > 0).any(axis=1).mean()
             for name in GAPS if name in emulator.gaps
@@ -199,5 +200,17 @@ def test_the_open_gap_is_told_from_the_others(kind: Kind, bank: Bank):
 
 def test_an_unchanged_robot_has_no_open_gap(kind: Kind, bank: Bank):
     (robot,) = kind.simulate(chunk_of(Hypothesis(None, 0.0, {}, {})), seed=12)
-    sizes = diagnose_traits(robot.traits, emulator_of(bank), seed=0).explanations.sizes
+    sizes = diagnose_traits(robot.traits, emulator_of(bank), seed=0, tolerance=MOBILE_TOLERANCE).explanations.sizes
     assert (sizes > 0).any(axis=1).mean() < 0.5
+
+
+def test_small_errors_of_all_rows_are_as_large_as_simulated_ones(kind: Kind, bank: Bank):
+    """Root mean square over all sides of all rows, which are wrong at once and add up."""
+    emulator = emulator_of(bank)
+    one, two = small_errors(emulator, 0.1), small_errors(emulator, 0.2)
+    assert np.allclose(two, 2 * one)
+    rows = {(cause.row, cause.element) for cause in kind.causes}
+    slopes = np.abs(emulator.changes[:, 1]) / emulator.sizes[:, 1:2]
+    largest = np.nan_to_num(slopes).max(axis=0)
+    assert (one <= 0.1 * np.sqrt(len(rows) / 3) * largest + 1e-12).all()
+    assert (one[largest > 0] > 0).all()

@@ -11,6 +11,7 @@ from twinloop.diagnose.counterfactuals import CounterfactualJob, limited, simula
 from twinloop.diagnose.hypothesis_set import Chunk
 from twinloop.diagnose.mobile_counterfactuals import simulate_mobile
 from twinloop.diagnose.robot_episodes import read_episodes, read_mobile_episodes
+from twinloop.diagnose.small_errors import MOBILE_TOLERANCE
 from twinloop.diagnose.snapshots import camera_names
 from twinloop.diagnose.traits import Arm, EpisodeTrace, MobileTrace, mobile_model
 from twinloop.environments.make import mobile_embodiment
@@ -33,6 +34,7 @@ class RobotCase:
         real, traces: outcomes and frames of the policy's episodes on the robot.
         job, simulate: the counterfactuals, and the function that simulates chunks of them.
         arm_weight_n: weight of the arm's links in the twin; None for legs and wheels.
+        tolerance: size up to which every row may be wrong (`small_errors.py`); None for arms.
     """
 
     robot: str
@@ -41,6 +43,7 @@ class RobotCase:
     job: CounterfactualJob
     simulate: SimulateJob
     arm_weight_n: float | None = None
+    tolerance: float | None = None
 
 
 def case_of(
@@ -72,7 +75,7 @@ def case_of(
         robot = mobile_embodiment(config, width=1, seed=0)
         model = mobile_model(robot.twin)  # pyright: ignore[reportAttributeAccessIssue]
         own, traces = read_mobile_episodes(datasets, real, candidate, model, robot)
-        return RobotCase(robot.robot, own, traces, job, simulate_mobile)
+        return RobotCase(robot.robot, own, traces, job, simulate_mobile, tolerance=MOBILE_TOLERANCE)
     twin = twin_of(config)
     refuse_misfit(candidate, config, twin, config_name=config_name)
     cameras = camera_names(config.cameras, datasets)

@@ -70,7 +70,8 @@ def diagnose(
     bank = make_bank(config, simulate, folder=cache / f"bank-{key}", on_progress=on_progress, **size)
     traits = measure_traits(case.traces, job.longest_s)
     diagnosis = diagnose_traits(
-        traits, emulator_of(bank), seed=seed, robot=case.robot, arm_weight_n=case.arm_weight_n
+        traits, emulator_of(bank), seed=seed, robot=case.robot, arm_weight_n=case.arm_weight_n,
+        tolerance=case.tolerance,
     )  # fmt: skip
     if settings.check_episodes:
         check = replace(job, episodes=settings.check_episodes, paired=False)
