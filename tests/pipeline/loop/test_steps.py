@@ -14,7 +14,7 @@ from twinloop.pipeline.loop.record import NOT_DEPLOYED, Round, read_round, write
 from twinloop.pipeline.loop.settings import LoopConfig, refuse_another
 from twinloop.pipeline.loop.steps import LATER_SEED, LONGER_TUNING, Steps, tuning_steps
 from twinloop.randomize.distribution import Uniform
-from twinloop.run.config import RunConfig
+from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.default import embedded_config
 
 
@@ -40,6 +40,13 @@ def test_a_policy_that_fails_in_the_twin_too_is_trained_longer():
 def test_a_round_round_trips(tmp_path: Path):
     write_json(tmp_path / "round.json", vars(a_round(9)))
     assert read_round(tmp_path / "round.json") == a_round(9)
+
+
+@pytest.mark.parametrize("task", ["peg_insertion", "open_drawer"])
+def test_a_loop_generates_data_of_tasks_with_things_of_their_own(task: str, tmp_path: Path):
+    config = config_from_text(f"scene: {{task: {task}}}", name="cell.yaml", folder=tmp_path)
+    (folder,) = Steps(tmp_path, LoopConfig(robot="twin", episodes=1, workers=1), 0, lambda _: None).generate(config)
+    assert Dataset.open(folder).header.phases == config.scene.task.phase_names
 
 
 def test_every_fine_tuning_has_the_episodes_of_the_first_round_and_as_many_new_ones(tmp_path: Path):

@@ -201,8 +201,13 @@ class Steps:
         return {self.out / "datasets" / f"sim-{kind.digest[:12]}-{seed}": kind for kind in kinds}
 
     def _kinds(self, config: RunConfig) -> dict[str, RunConfig]:
-        names = self.settings.objects or (config.scene.world.things[0].object.name,)
-        return {name: replace(config, scene=replace(config.scene, object=OBJECTS[name])) for name in names}
+        """Name of the first thing's kind -> config with it: those of the settings, or that of the config."""
+        if not self.settings.objects:
+            things = config.scene.world.things
+            return {things[0].object.name if things else config.scene.task.name: config}
+        return {
+            name: replace(config, scene=replace(config.scene, object=OBJECTS[name])) for name in self.settings.objects
+        }
 
     def _evaluations(self, config: RunConfig) -> tuple[Path, ...]:
         names = ("evaluation", *(f"evaluation-{name}" for name in list(self._kinds(config))[1:]))
