@@ -3,8 +3,8 @@
 A policy is cloned from a few demonstrations, then improved by `twinloop reinforce --from`. Both are evaluated on the
 same held-out episodes. Run it again to continue. The goal: 90 % or more from 70 % or less, in 120 minutes on two cores.
 
-    python benchmarks/tuning.py --out studies/tuning [--demonstrations 30] [--iterations 200] [--episodes 200]
-    python benchmarks/tuning.py --out studies/tuning --iterations 100 --seed 7 --episodes 96      # while working on it
+    python benchmarks/tuning.py --out studies/tuning [--demonstrations 30] [--iterations 70] [--episodes 200]
+    python benchmarks/tuning.py --out studies/tuning --seed 500 --episodes 96      # while working on it
 """
 
 import argparse
@@ -39,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--demonstrations", type=int, default=30)
-    parser.add_argument("--iterations", type=int, default=200, help="of the reinforcement")
+    parser.add_argument("--iterations", type=int, default=70, help="of the reinforcement")
     parser.add_argument("--episodes", type=int, default=200, help="of each evaluation")
     parser.add_argument("--seed", type=int, default=FIGURE_SEED, help="of the evaluations")
     parser.add_argument("--threads", type=int, default=1)

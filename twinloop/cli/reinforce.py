@@ -39,9 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from", dest="parent", type=Path, metavar="CHECKPOINT",
         help="mlp policy to improve; with `distill`, the teacher to imitate",
     )  # fmt: skip
-    parser.add_argument("--iterations", type=count(1, 10_000_000), metavar="N", help="number of updates (default: 200)")
     parser.add_argument(
-        "--envs", type=count(1, 65_536), metavar="N", help="number of environments (default: 128; 64 with --from)"
+        "--iterations", type=count(1, 10_000_000), metavar="N", help="number of updates (default: of the recipe)"
+    )
+    parser.add_argument(
+        "--envs", type=count(1, 65_536), metavar="N", help="number of environments (default: 128 for arms)"
     )
     parser.add_argument("--steps", type=count(1, 100_000), metavar="N", help="steps of each environment per update")
     parser.add_argument("--learning-rate", type=number(0, 1), metavar="R", help="learning rate of the optimiser")

@@ -27,8 +27,8 @@ def recipe(run: RunConfig, algorithm: Algorithm, *, improves: bool) -> Reinforce
 def tuning_config() -> ReinforceConfig:
     """The defaults for improving a cloned policy of an arm: a residual that explores by millimetres, and a leash."""
     return ReinforceConfig(
-        num_envs=128, steps=16, learning_rate=5e-4, critic_rate=1e-3, entropy=0.0, noise=0.25, desired_kl=0.01,
-        leash=0.01, residual=True, critic_first=5, epochs=4, mini_batches=4, gamma=0.998, averaged=0.95,
+        iterations=70, num_envs=128, steps=16, learning_rate=3e-4, entropy=0.0, noise=0.3, desired_kl=0.01, leash=0.001,
+        residual=True, critic_first=5, epochs=4, mini_batches=4, gamma=0.998, averaged=0.9,
     )  # fmt: skip
 
 
