@@ -127,3 +127,13 @@ def test_an_unknown_command_names_the_nearest_one():
     done = run_python("import sys; from twinloop.cli import main; sys.exit(main(['genrate']))")
     assert done.returncode == 2
     assert "did you mean generate" in done.stderr
+
+
+def test_a_reader_that_stops_early_is_no_error():
+    command = subprocess.Popen(
+        [sys.executable, "-m", "twinloop", "tasks", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert command.stdout is not None
+    command.stdout.close()  # as `| head` does
+    _, errors = command.communicate(timeout=60)
+    assert b"Traceback" not in errors

@@ -111,6 +111,8 @@ def _run(args: argparse.Namespace) -> int:
     try:
         _fetch_datasets(args, console)
         result = args.run(args, console)
+        if args.json:
+            print(json.dumps(result, default=str), flush=True)
     except TwinloopError as error:
         message = _with_file(error, args)
         print(f"twinloop: {message}", file=sys.stderr)
@@ -121,8 +123,6 @@ def _run(args: argparse.Namespace) -> int:
         # The reader (head, less) has closed the pipe. Without this, Python reports it again when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    if args.json:
-        print(json.dumps(result, default=str))
     return int(result.get("exit_code", 0))
 
 
