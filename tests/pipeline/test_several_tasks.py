@@ -14,6 +14,7 @@ from twinloop.pipeline.produce import GenerateJob, produce
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.reproduce import reproduce
 from twinloop.run.several_tasks import in_task_order, task_by_task, task_of
+from twinloop.run.shard_size import with_enough_shards
 from twinloop.run.twin import twin_of
 
 TEXT = """
@@ -44,6 +45,30 @@ def test_shards_follow_the_shares(config: RunConfig):
     counts = Counter(config.task_of_shard(shard) for shard in range(100))
     assert counts == {"press_button": 50, "sort_by_colour": 25, "pick_and_place": 25}
     assert [config.task_of_shard(shard) for shard in range(8)] == [config.task_of_shard(shard) for shard in range(8)]
+
+
+def test_a_short_run_has_every_task_by_its_share():
+    text = TEXT.replace("dataset: {shard_episodes: 2}\n", "")
+    config = with_enough_shards(config_from_text(text, name="tasks.yaml", folder=Path()), 32)
+    size = config.dataset.shard_episodes
+    dealt = Counter(config.task_of_shard(first // size) for first in range(32))
+    assert dealt == {"press_button": 16, "sort_by_colour": 8, "pick_and_place": 8}
+    # A dataset that is continued keeps its shards, and so do long runs.
+    assert with_enough_shards(config, 3200, begun_with=size).dataset.shard_episodes == size
+    long = config_from_text(text, name="tasks.yaml", folder=Path())
+    assert with_enough_shards(long, 32_000) == long
+
+
+def test_transitions_of_one_task(dataset: Dataset):
+    assert dataset.task_names == ("pick_and_place", "press_button", "sort_by_colour")
+    frames = dict.fromkeys(dataset.task_names, 0)
+    for row in dataset.attempts().to_pylist():
+        frames[row["task_name"]] += max(row["length"] - 1, 0)
+    for name, expected in frames.items():
+        batches = dataset.transitions(16, seed=0, verdict=None, task=name)
+        assert sum(len(batch.terminal) for batch in batches) == expected > 0
+    with pytest.raises(UsageError, match="did you mean press_button"):
+        next(iter(dataset.transitions(16, seed=0, task="press_buton")))
 
 
 def test_shards_are_simulated_task_by_task(config: RunConfig):

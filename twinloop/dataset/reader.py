@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from twinloop.curate.verdict import ACCEPTED
 from twinloop.durable import storage_errors
-from twinloop.errors import DatasetError, UsageError
+from twinloop.errors import DatasetError, UsageError, nearest
 
 from .columns import STATS_PREFIX
 from .header import Header
@@ -21,7 +21,7 @@ from .parquet import read_schema, read_table, to_numpy
 from .pictures import video_file
 from .remote.address import Remote, place
 from .shard import EPISODES, FRAMES
-from .transitions import TransitionBatch, state_features, transitions
+from .transitions import TASK_NAME, TransitionBatch, state_features, transitions
 from .video import read_frames
 
 
@@ -95,6 +95,14 @@ class Dataset:
         schemas = [read_schema(self.path / SHARDS / entry.name / EPISODES) for entry in self.entries]
         schema = pa.unify_schemas(schemas, promote_options="permissive") if schemas else pa.schema([])
         return pa.schema([field for field in schema if not field.name.startswith(STATS_PREFIX)])
+
+    @property
+    def task_names(self) -> tuple[str, ...]:
+        """Names of the tasks of the committed episodes, in alphabetical order; () for recordings that have none."""
+        if TASK_NAME not in self.columns().names:
+            return ()
+        names = {name for entry in self.entries for name in self.episodes(entry, [TASK_NAME])[TASK_NAME].to_pylist()}
+        return tuple(sorted(names - {None}))
 
     def attempts(self) -> pa.Table:
         """Return one row per attempt, accepted or not, with all columns except the statistics."""
@@ -175,6 +183,7 @@ class Dataset:
         state: Sequence[str] | None = None,
         action: str = "action",
         verdict: str | None = ACCEPTED,
+        task: str | None = None,
     ) -> Iterator[TransitionBatch]: ...
 
     @overload
@@ -188,6 +197,7 @@ class Dataset:
         state: Sequence[str] | None = None,
         action: str = "action",
         verdict: str | None = ACCEPTED,
+        task: str | None = None,
     ) -> Iterator[pa.RecordBatch]: ...
 
     def transitions(
@@ -200,6 +210,7 @@ class Dataset:
         state: Sequence[str] | None = None,
         action: str = "action",
         verdict: str | None = ACCEPTED,
+        task: str | None = None,
     ) -> Iterator[TransitionBatch] | Iterator[pa.RecordBatch]:
         """Yield one epoch of (state, action, next state, terminal) batches.
 
@@ -211,9 +222,17 @@ class Dataset:
                 `observation.environment_state` (poses of object and goal), as far as the dataset has them.
             action: the feature that is the action.
             verdict: use episodes with this verdict only; None uses all stored episodes.
+            task: use episodes of this task only, e.g. `stack`; `task_names` has all. None uses all tasks.
         """
+        if task is not None and task not in self.task_names:
+            raise UsageError(f"{self.path}: task: {task!r} was given; {nearest(task, self.task_names)}")
         features = state_features(self.header, state)
         batches = transitions(
-            self, batch_size, seed=seed, shuffle=shuffle, state=features, action=action, verdict=verdict
+            self, batch_size, seed=seed, shuffle=shuffle, state=features, action=action, verdict=verdict, task=task
         )
         return batches if as_ == "numpy" else (batch.to_arrow(action) for batch in batches)
+
+
+def shard_episodes_of(folder: Path) -> int | None:
+    """Episodes in a shard of the dataset in a folder; None if there is no dataset."""
+    return Header.read(folder / HEADER).shard_episodes if (folder / HEADER).is_file() else None

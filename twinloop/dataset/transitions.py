@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WINDOW_FRAMES = 1 << 18  # with 16 floats a frame this is 16 MiB, and 27 shards of 64 episodes of 150
 
+TASK_NAME = "task_name"
 REWARD, SUCCESS = "next.reward", "next.success"
 STATE_FEATURES = ("observation.state", "observation.environment_state")
 """The default observation of a policy: the robot's joints, and the poses of object and goal."""
@@ -121,18 +122,19 @@ def transitions(
     state: tuple[str, ...],
     action: str,
     verdict: str | None,
+    task: str | None,
 ) -> Iterator[TransitionBatch]:
     """Yield every transition of the episodes with this verdict once: T - 1 for an episode of T frames.
 
     All batches have `batch_size` transitions, except the last, which has the remainder. With verdict None, all stored
-    episodes are used.
+    episodes are used; with a task, only those of this task.
     """
     for name in (*state, action):
         if dataset.header.feature(name).is_picture:
             raise DatasetError(f"{dataset.path}: {name} is an image; transitions contain only vectors and numbers")
     rng = np.random.default_rng(seed)
     rest: list[TransitionBatch] = []  # fewer than batch_size transitions, from earlier windows
-    for window in _windows(dataset, rng if shuffle else None, state, action, verdict):
+    for window in _windows(dataset, rng if shuffle else None, state, action, verdict, task):
         rows = rng.permutation(window.rows) if shuffle else window.rows
         missing = batch_size - sum(len(part.terminal) for part in rest)
         if rest and len(rows) >= missing:
@@ -148,7 +150,12 @@ def transitions(
 
 
 def _windows(
-    dataset: "Dataset", rng: np.random.Generator | None, state: tuple[str, ...], action: str, verdict: str | None
+    dataset: "Dataset",
+    rng: np.random.Generator | None,
+    state: tuple[str, ...],
+    action: str,
+    verdict: str | None,
+    task: str | None,
 ) -> Iterator[_Window]:
     entries = [entry for entry in dataset.entries if entry.frames]
     if rng is not None:
@@ -158,13 +165,20 @@ def _windows(
         group.append(entry)
         frames += entry.frames
         if frames >= WINDOW_FRAMES:
-            yield _load(dataset, group, state, action, verdict)
+            yield _load(dataset, group, state, action, verdict, task)
             group, frames = [], 0
     if group:
-        yield _load(dataset, group, state, action, verdict)
+        yield _load(dataset, group, state, action, verdict, task)
 
 
-def _load(dataset: "Dataset", entries: list, state: tuple[str, ...], action: str, verdict: str | None) -> _Window:
+def _load(
+    dataset: "Dataset",
+    entries: list,
+    state: tuple[str, ...],
+    action: str,
+    verdict: str | None,
+    task: str | None,
+) -> _Window:
     states, actions, lengths, selected = [], [], [], []
     known = {feature.name for feature in dataset.header.features}
     # The stored outcome of a frame is that of the state after its action.
@@ -180,10 +194,13 @@ def _load(dataset: "Dataset", entries: list, state: tuple[str, ...], action: str
         layout = {name: slice(stop - part.shape[1], stop) for name, part, stop in zip(state, parts, stops, strict=True)}
         states.append(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))
         actions.append(to_numpy(table[action]))
-        episodes = dataset.episodes(entry, ["length", "verdict"])
+        episodes = dataset.episodes(entry, ["length", "verdict", *([] if task is None else [TASK_NAME])])
         lengths.append(to_numpy(episodes["length"]))
         verdicts = episodes["verdict"].to_pylist()
-        selected.append(np.array([verdict in (None, current_verdict(stored)) for stored in verdicts], bool))
+        wanted = np.array([verdict in (None, current_verdict(stored)) for stored in verdicts], bool)
+        if task is not None:
+            wanted &= np.array([name == task for name in episodes[TASK_NAME].to_pylist()], bool)
+        selected.append(wanted)
     length = np.concatenate(lengths)
     ends = np.cumsum(length)[length > 0] - 1
     usable = np.repeat(np.concatenate(selected), length)

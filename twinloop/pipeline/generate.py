@@ -9,6 +9,7 @@ from twinloop.dataset import DatasetWriter, Header
 from twinloop.dataset.curator_verdicts import with_curator
 from twinloop.dataset.disk_space import disk_space_needed
 from twinloop.dataset.progress import GenerateClock, GenerateProgress
+from twinloop.dataset.reader import shard_episodes_of
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.writer import RemoteWriter
 from twinloop.dataset.versions import versions
@@ -21,6 +22,7 @@ from twinloop.pipeline.produce import GenerateJob, Store, produce
 from twinloop.run.config import MOST_EPISODES, RunConfig
 from twinloop.run.plugin_versions import plugin_versions_of
 from twinloop.run.several_tasks import in_task_order, phases_of, refuse_labels_of_several_tasks, subtasks_of
+from twinloop.run.shard_size import with_enough_shards
 from twinloop.run.twin import twin_of
 from twinloop.simulate.engine import EngineConfig, refuse_unsupported
 
@@ -66,6 +68,7 @@ def generate(
     if not 1 <= total <= MOST_EPISODES:
         raise UsageError(f"episodes: {total} was given; a number from 1 to {MOST_EPISODES:,} was expected")
     refuse_together(engine, executor)
+    config = with_enough_shards(config, total, begun_with=shard_episodes_of(out) if isinstance(out, Path) else None)
     header = header_of(config, out.name, total, keep_rejected, engine=engine)
     header, judged_by = (header, None) if curator is None else with_curator(header, curator)
     with _writer(out, header, config.to_yaml()) as writer:
