@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from twinloop.curate.failure import last_phases
 from twinloop.curate.judge import judge
 from twinloop.curate.verdict import ACCEPTED
 from twinloop.deploy.robot_model import usual_robot
@@ -83,3 +84,18 @@ def test_the_base_stands_still_where_the_arm_reaches_everything():
     (episodes,) = rollout(Cell(twin, width=2), iter([config.sampler(seed=5).draw(0, 2)]), expert, seed=5)
     assert episodes.success.all()
     assert np.abs(episodes["position"][:, :3]).max() < 0.005
+
+
+@pytest.mark.parametrize("task", ["pour", "clear_table", "bin_picking"])
+def test_the_places_of_a_task_are_within_reach_of_the_standing_base(task: str):
+    # The bin is descended to with a limited force, in which the forces of the base have no part.
+    twin, config = twin_and_config(f"scene: {{robot: mobile_panda, task: {task}}}")
+    expert = Expert(twin, ExpertConfig(action_noise_rad=0), width=2, seed=5)
+    (episodes,) = rollout(Cell(twin, width=2), iter([config.sampler(seed=5).draw(0, 2)]), expert, seed=5)
+    assert episodes.success.all(), last_phases(episodes, twin)
+
+
+def test_a_task_that_travels_keeps_its_places(twin: Twin):
+    assert twin.task.area is None
+    assert twin.robot.area is not None
+    assert not twin.robot.is_short

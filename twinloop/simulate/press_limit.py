@@ -27,13 +27,17 @@ class PressLimit:
 
     Attributes:
         needed: whether any phase has one.
+
+    Args:
+        arm_joints: (joints,) 0 for the joints of a mobile base, whose forces hold the platform, and 1 for others.
     """
 
-    def __init__(self, phases: tuple[Phase, ...], *, width: int, joints: int, period_s: float):
+    def __init__(self, phases: tuple[Phase, ...], *, arm_joints: np.ndarray, width: int, period_s: float):
         most_n = np.array([phase.press_n for phase in phases])
         self.needed = bool(most_n.any())
         self._most_n = np.where(most_n > 0, most_n, np.inf)
-        self._rest_nm = np.zeros((width, joints))
+        self._rest_nm = np.zeros((width, len(arm_joints)))
+        self._arm_joints = arm_joints
         self._sets_out = round(SETS_OUT_S / period_s)
 
     def applied(self, velocity: np.ndarray, view: View, phase: np.ndarray, ticks: np.ndarray) -> np.ndarray:
@@ -49,7 +53,9 @@ class PressLimit:
         if not len(rows):
             return velocity
         along, most_n = view.tool_axes[rows, :, 2], most_n[rows]
-        press_n = dot(tool_force_n(view.jacobian()[:, :, rows], view.arm_effort_nm[rows] - self._rest_nm[rows]), along)
+        torque_nm = self._arm_joints * (view.arm_effort_nm[rows] - self._rest_nm[rows])
+        jacobian = view.jacobian()[:, :, rows] * self._arm_joints[:, None]
+        press_n = dot(tool_force_n(jacobian, torque_nm), along)
         ahead = dot(velocity[rows], along)
         allowed = np.where(press_n < TOUCHES * most_n, np.inf, GIVES_M_S_N * (most_n - press_n))
         out = velocity.copy()

@@ -15,6 +15,8 @@ from twinloop.twin.entity import Entity
 NEAREST_M, FARTHEST_M = 0.4, 0.68
 """Distances from the origin of the places that tasks give."""
 WIDEST_RAD = 1.4
+SHORT_M = 0.5
+"""An arm whose farthest place is nearer than this is short."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Area:
     farthest_m: float
     width: float = 1.0
     lean_rad: float = np.inf
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the ring is nearer to the arm than the places that tasks give."""
+        return self.farthest_m < SHORT_M
 
     def place(self, xy_m: tuple[float, float], *, front_m: float = 0.0) -> tuple[tuple[float, float], float]:
         """Where a place of a task is for this robot, and the angle by which what stands there is turned.

@@ -66,7 +66,8 @@ def _fitted(task: Task, robot: Robot) -> Task:
     """The task with its places in the robot's area and with things that its gripper can hold."""
     if robot.widest_grip_m is not None:
         task = _narrowed(task, robot.widest_grip_m)
-    return task if robot.area is None else replace(task, area=robot.area)
+    # The places of a task that travels are apart from each other, and the base goes there.
+    return task if robot.area is None or task.travels else replace(task, area=robot.area)
 
 
 def _narrowed(task: Task, widest_m: float) -> Task:

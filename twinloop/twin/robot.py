@@ -145,6 +145,11 @@ class Robot:
         return (RobotArm("", 0, len(self.arm_joints), self.gripper, self.tool_site, self.mount_m),)
 
     @property
+    def is_short(self) -> bool:
+        """Whether the arm reaches less far than tasks are made for, so that tasks are `fitted` to it."""
+        return self.area is not None and self.area.is_short
+
+    @property
     def state_names(self) -> tuple[str, ...]:
         """Elements of states and actions: the joints of all arms, then the grippers."""
         return (*self.arm_joints, *(arm.named("gripper") for arm in self.arms))

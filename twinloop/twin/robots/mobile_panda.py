@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import mujoco
 
+from twinloop.twin.area import Area
 from twinloop.twin.robot_parts.links import COLLIDES, COMMAND_FILTER_S, SHOWN
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA, add_panda
 
@@ -77,5 +78,7 @@ MOBILE_PANDA = replace(
     acceleration_limits_rad_s2=(4.0, 4.0, 4.0, *FRANKA_PANDA.acceleration_limits_rad_s2),
     mount_m=MOUNT_M,
     travels=JOINTS,
+    # The table keeps the column away from the places of tasks, so these are nearer. Tasks that travel have their own.
+    area=Area(MOUNT_M[:2], nearest_m=0.44, farthest_m=0.68),
     source=f"Clearpath Ridgeback data sheet; {FRANKA_PANDA.source}",
 )

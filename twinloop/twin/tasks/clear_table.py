@@ -55,7 +55,7 @@ def _put_in(thing: str):
 @cache
 def fitted(robot: Robot) -> Task:
     """The task with the knob elsewhere, for a short arm, in whose area the things stand close together."""
-    return CLEAR_TABLE if robot.area is None else replace(CLEAR_TABLE, start=start_apart, fitted=None)
+    return replace(CLEAR_TABLE, start=start_apart, fitted=None) if robot.is_short else CLEAR_TABLE
 
 
 CLEAR_TABLE = Task(

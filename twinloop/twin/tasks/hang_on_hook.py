@@ -40,7 +40,7 @@ def _program(lift_m: float, stalls_s: float = 0.0) -> tuple[Phase, ...]:
 @cache
 def fitted(robot: Robot) -> Task:
     """The task with a low hook, for an arm with a short reach."""
-    if robot.area is None:
+    if not robot.is_short:
         return HANG_ON_HOOK
     tag, _ = HANG_ON_HOOK.entities
     return replace(

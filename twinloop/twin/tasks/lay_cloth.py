@@ -54,7 +54,7 @@ TAKE = (
 @cache
 def fitted(robot: Robot) -> Task:
     """The task for a short arm: its fingers end near the tool, and few of its postures are level."""
-    if robot.area is None:
+    if not robot.is_short:
         return LAY_CLOTH
     low = lay("cloth", "goal", length_m=HALF_M + RAISE_M, clear_m=SHORT_CLEAR_M, level=False)
     return replace(LAY_CLOTH, program=(*TAKE, *low), fitted=None)

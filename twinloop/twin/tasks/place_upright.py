@@ -54,7 +54,7 @@ def _program(retreat_m: float, *, place_m: float, tolerance_m: float, rocks_s: f
 @cache
 def fitted(robot: Robot) -> Task:
     """The task for an arm with a short reach, whose hand points outwards only far from its base."""
-    if robot.area is None:
+    if not robot.is_short:
         return PLACE_UPRIGHT
     program = _program(SHORT_RETREAT_M, place_m=0.0, tolerance_m=0.004, rocks_s=0.8)
     return replace(PLACE_UPRIGHT, start=start_far, program=program, fitted=None)
