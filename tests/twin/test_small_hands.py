@@ -11,6 +11,7 @@ from twinloop.curate.judge import judge
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import config_from_text
 from twinloop.run.twin import twin_of
+from twinloop.simulate.arm_expert import MOST_AHEAD_RAD
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
@@ -143,3 +144,25 @@ def test_a_bar_is_not_passed_on_with_five_axes(tmp_path: Path, capsys: pytest.Ca
     pair = config_from_text(file.read_text().replace("hand_to_hand", "lift_tray"), name="cell.yaml", folder=tmp_path)
     assert unfit(pair.scene.task, pair.scene.robot) == ""
     assert unfit(tasks()["hand_to_hand"], robots()["dual_panda"]) == ""
+
+
+def test_commands_do_not_run_away_from_a_joint_that_is_stuck():
+    # In this draw the pad sticks to the table: it is pressed with all that the servos have, and friction is 1.
+    config = config_from_text(
+        "scene: {robot: so101, task: wipe}\nrollout: {seed: 6}\nrandomization: realistic\n",
+        name="c.yaml",
+        folder=Path(),
+    )
+    twin = twin_of(config)
+    cell, expert = Cell(twin, width=1), Expert(twin, config.expert, width=1, seed=6)
+    (episodes,) = rollout(cell, iter([config.sampler().draw(12, 13)]), expert, seed=6)
+    ahead = np.abs(episodes["command"] - episodes["position"])[:, : twin.joints]
+    assert ahead.max() < MOST_AHEAD_RAD + 0.2, ahead.max(axis=0)
+
+
+@pytest.mark.parametrize("task", ["peg_insertion", "plug_in"])
+def test_a_margin_of_contacts_does_not_make_a_hole_smaller_than_its_peg(task: str):
+    text = f"scene: {{robot: so101, task: {task}}}\nrandomization: realistic\n"
+    varied = config_from_text(text, name="c.yaml", folder=Path()).randomization
+    assert "hole_clearance_mm" in varied
+    assert not any("contact_margin_mm" in name for name in varied)

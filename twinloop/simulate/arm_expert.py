@@ -12,6 +12,7 @@ goes where the arm can take its home posture. It stands still in tasks whose pla
 
 import numpy as np
 
+from twinloop.simulate.base_detour import around_base
 from twinloop.simulate.batched import gram, solve_positive, weighted_sum
 from twinloop.simulate.predicted_view import PredictedView
 from twinloop.simulate.press_limit import PressLimit
@@ -30,6 +31,9 @@ TURN_ACCELERATION_RAD_S2 = 10.0
 VELOCITY_SHARE = 0.4  # of the joints' limits: a stiff servo that catches up after lost commands doubles its speed
 TURN_TOLERANCE_RAD = 0.06
 LEAD_RAD = 0.2
+MOST_AHEAD_RAD = 0.5
+"""How far a command may be from the measured position. The predicted position of a joint that is stuck, such as in a
+thing that sticks to the table, follows its commands for a while, so `LEAD_RAD` alone does not bound them."""
 GRIPPED_N = 3.0
 STALLED_M = 0.055
 FUNNEL, FREE_M = 1.5, 0.003
@@ -58,6 +62,7 @@ class ArmExpert:
         of_base = np.array([name in robot.travels for name in robot.arm_joints[joints]])
         self._homing_per_s = np.where(of_base, 0.0, HOMING_PER_S)
         self._moving = None if twin.task.travels or not of_base.any() else np.where(of_base, 0.0, 1.0)
+        self._area = twin.task.area if robot.is_short else None
         self._lowest, self._highest = twin.arm_limits_rad[joints].T
         self._fastest = VELOCITY_SHARE * np.array(robot.velocity_limits_rad_s[joints])
         self._all = np.arange(width)
@@ -68,7 +73,7 @@ class ArmExpert:
         self._velocity, self._spin = np.zeros((width, 3)), np.zeros((width, 3))
         self.target_rad = np.tile(self._home, (width, 1))
         self._press = PressLimit(
-            self.program.phases, width=width, joints=len(self._home), period_s=twin.control_period_s
+            self.program.phases, arm_joints=np.where(of_base, 0.0, 1.0), width=width, period_s=twin.control_period_s
         )
         self._foresight = PredictedView(twin, self._home, width=width) if foresees else None
 
@@ -173,6 +178,8 @@ class ArmExpert:
         if pace is not None:
             speed = speed * pace
         wanted = error * (speed / np.maximum(distance, 1e-9))[:, None]
+        if self._area is not None:
+            wanted = around_base(wanted, moved, error, self._area)
         if pace is not None:
             # Move up and away, unless the fingers are closing or opening.
             near = np.clip(1 - view.bystander_distance_m / STOPS_M, 0, 1)
@@ -192,6 +199,9 @@ class ArmExpert:
         rate = self._rates(view.jacobian(), twist, position)
         rate /= np.maximum(1, (np.abs(rate) / self._fastest).max(axis=1))[:, None]
         target = np.clip(self.target_rad + period * rate, position - LEAD_RAD, position + LEAD_RAD)
+        if self._foresight is not None:
+            measured = self._foresight.measured_rad
+            target = np.clip(target, measured - MOST_AHEAD_RAD, measured + MOST_AHEAD_RAD)
         self.target_rad = np.clip(target, self._lowest, self._highest)
 
     def _rates(self, jacobian: np.ndarray, twist: np.ndarray, position: np.ndarray) -> np.ndarray:

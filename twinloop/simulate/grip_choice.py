@@ -62,7 +62,7 @@ def chosen_grips(
         if parts:
             rows = np.flatnonzero(wanted & view.played_by(choice.of, entity))
             half_m[rows] = _half_width_m(parts, grip_m[rows], axes[rows, :, 1], half_m[rows])
-    return beside_jaw(twin.robot, grip_m, axes, half_m), axes
+    return beside_jaw(twin.robot, grip_m, axes, half_m, rolls=is_round(twin, choice)), axes
 
 
 def _half_width_m(parts: tuple[Part, ...], grip_m: np.ndarray, closing: np.ndarray, whole_m: np.ndarray) -> np.ndarray:

@@ -68,6 +68,11 @@ class PredictedView:
         return self._carried_position[name]
 
     @property
+    def measured_rad(self) -> np.ndarray:
+        """(width, joints) measured positions without encoder error."""
+        return self._following.measured_rad
+
+    @property
     def arm_effort_nm(self) -> np.ndarray:
         return self._cell.arm_effort_nm
 

@@ -17,7 +17,7 @@ from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, insert, lift
 from twinloop.twin.task import Task
-from twinloop.twin.unvaried import MANY_CONTACTS
+from twinloop.twin.unvaried import MANY_CONTACTS, NARROW_HOLE
 
 PEG_XY_M, HOLE_XY_M = (0.45, -0.14), (0.5, 0.1)
 HALF_M, HALF_LENGTH_M = 0.012, 0.04
@@ -79,6 +79,6 @@ PEG_INSERTION = Task(
         "align the {peg} with the {hole} and push it in",
     )),
     longest_s=30.0,
-    unvaried=MANY_CONTACTS,
+    unvaried=(*MANY_CONTACTS, *NARROW_HOLE),
     fitted=fitted,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, insert, lift
 from twinloop.twin.task import Task
-from twinloop.twin.unvaried import MANY_CONTACTS
+from twinloop.twin.unvaried import MANY_CONTACTS, NARROW_HOLE
 
 PLUG_XY_M, SOCKET_XY_M = (0.45, -0.14), (0.5, 0.1)
 PRONG_M, APART_M = (0.003, 0.006, 0.012), 0.024
@@ -89,6 +89,6 @@ PLUG_IN = Task(
         "turn the {plug} the right way and push it into the {socket}",
     )),
     longest_s=30.0,
-    unvaried=MANY_CONTACTS,
+    unvaried=(*MANY_CONTACTS, *NARROW_HOLE),
     fitted=fitted,
 )  # fmt: skip

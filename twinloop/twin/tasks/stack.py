@@ -10,6 +10,7 @@ from twinloop.twin.relations import at_rest, let_go, on
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, lift, place
 from twinloop.twin.task import Task
+from twinloop.twin.unvaried import MANY_CONTACTS
 
 PLACES_XY_M = {"red_cube": (0.42, -0.16), "green_cube": (0.54, -0.1), "blue_cube": (0.48, 0.1)}
 
@@ -58,4 +59,5 @@ STACK = Task(
         "tower the cubes up in the order blue, green, red",
     )),
     longest_s=30.0,
+    unvaried=MANY_CONTACTS,
 )  # fmt: skip
