@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from twinloop.catalog import Catalog
+from twinloop.errors import ModelError
 from twinloop.learn.policies import POLICIES
 from twinloop.twin.robots import robots
 from twinloop.twin.tasks import tasks
@@ -62,3 +63,12 @@ def test_names_of_policies_need_no_torch():
     source = "import sys; from twinloop.learn.policies import POLICIES as p; print('act' in p, 'torch' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
     assert run.stdout == "True False\n"
+
+
+def test_an_unknown_skill_is_named_with_the_file_and_the_nearest_one(catalog: Catalog):
+    len(catalog)
+    folder = folder_of(catalog)
+    (folder / "second.py").write_text("from twinloop.twin.skills import cary\n")
+    again = Catalog(catalog._package, "twinloop.robots", lambda entry: hasattr(entry, "name"), "a named object")
+    with pytest.raises(ModelError, match=r"second.py: imports 'cary' from twinloop.twin.skills; did you mean carry"):
+        again["second"]

@@ -5,16 +5,20 @@ begin with an underscore are no entries. A file is imported when its object is a
 some take seconds to import.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any, TypeVar
 
+from twinloop.errors import ModelError, nearest
 from twinloop.plugins import Group, load_plugins, plugin_names
 
 Entry = TypeVar("Entry")
+UNKNOWN_NAME = re.compile(r"cannot import name '(\w+)' from '(twinloop[\w.]*)'")
 
 
 class Catalog(Mapping[str, Entry]):
@@ -45,11 +49,24 @@ class Catalog(Mapping[str, Entry]):
         return self._in_file(name) if name in self._files else added[name]
 
     def _in_file(self, name: str) -> Entry:
-        members = vars(import_module(f"{self._package}.{name}")).values()
+        members = vars(self._imported(name)).values()
         for member in members:
             if self._valid(member) and getattr(member, "name", None) == name:
                 return member
         raise LookupError(f"{self._package}.{name}: {self._expected} named {name!r} was expected in this file")
+
+    def _imported(self, name: str) -> ModuleType:
+        try:
+            return import_module(f"{self._package}.{name}")
+        except ImportError as error:
+            unknown = UNKNOWN_NAME.match(str(error))
+            if unknown is None:
+                raise
+            # Such as a skill or a relation that does not exist.
+            given, module = unknown.groups()
+            known = [known for known in vars(import_module(module)) if not known.startswith("_")]
+            file = Path(str(import_module(self._package).__file__)).parent / f"{name}.py"
+            raise ModelError(f"{file}: imports {given!r} from {module}; {nearest(given, known)}") from error
 
     def __contains__(self, name: object) -> bool:
         return name in self._files or name in plugin_names(self._group)
