@@ -139,7 +139,7 @@ def _reasons(measured: dict[str, Any]) -> str:
         "Cells below 90 % (`realistic`: 80 %), with their most common reasons and failures, the phase in which most "
         "rejected episodes end, and the physical quantities that set them apart from accepted ones (medians):\n\n"
         + "\n".join(lines)
-        + "".join(f"\n\n{_limits(robots()[name])}" for name in below if robots()[name].area is not None)
+        + "".join(f"\n\n{_limits(robots()[name])}" for name in below if robots()[name].is_short)
     )
 
 
