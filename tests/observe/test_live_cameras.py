@@ -52,7 +52,8 @@ class Painter:
 @pytest.fixture(scope="module")
 def cameras() -> dict[str, CameraConfig]:
     pair = default_cameras(rate_hz=25, width=48, height=40)
-    return {"front": replace(pair["front"], rate_hz=5, depth=True), "wrist": pair["wrist"]}
+    masked = replace(pair["wrist"], labels=("instances", "classes"))
+    return {"front": replace(pair["front"], rate_hz=5, depth=True), "wrist": masked}
 
 
 def watched(twin: Twin, cameras: dict[str, CameraConfig], ranges: dict, count: int) -> tuple[Episodes, Painter]:

@@ -13,18 +13,20 @@ from dataclasses import replace
 import numpy as np
 
 from twinloop.errors import UsageError
-from twinloop.observe.camera import CameraConfig
+from twinloop.observe.camera import CameraConfig, Label
 from twinloop.observe.clip import Clip
 from twinloop.observe.image import sensed
 from twinloop.observe.live_sensors import TRUE
 from twinloop.observe.moments import picture_ticks
 from twinloop.observe.pictures import DEPTH, PREFIX
 from twinloop.observe.renderer import FilmRequest, Renderer
+from twinloop.observe.truth import label_name
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.cell import Cell
 from twinloop.simulate.episodes import Episodes, channels_of
 from twinloop.twin.twin import Twin
 
+MASKS: tuple[Label, ...] = ("instances", "classes")
 DRAWN = ("position", "environment", "nodes")  # channels that a renderer reads, if they exist
 
 Moment = tuple[float, ...]
@@ -43,6 +45,12 @@ class LiveCameras:
     ):
         self.twin, self.seed, self.features = twin, seed, features
         seen = {PREFIX + name + kind: name for name in cameras for kind in ("", DEPTH)}
+        seen |= {
+            label_name(name, label): name
+            for name, camera in cameras.items()
+            for label in camera.labels
+            if label in MASKS
+        }
         for feature in features:
             if feature not in seen:
                 raise UsageError(f"{feature}: is not an image of a camera; train the policy without this input")
@@ -71,7 +79,7 @@ class LiveCameras:
             self._past[self._slots, self._ticks, self._channels[channel]] = TRUE[channel](cell)
 
     def look(self, ids: np.ndarray) -> dict[str, np.ndarray]:
-        """Feature -> images of these slots: (n, height, width, 3) uint8, or (n, height, width) metres.
+        """Feature -> images of these slots: (n, height, width, 3) uint8, or (n, height, width) metres or ids.
 
         The frames of all slots are drawn together. A slow camera shows its last image until the next one is due.
         """
@@ -105,4 +113,8 @@ class LiveCameras:
             stream = f"{name}/{float(clip.ticks[0])}"
             picture = sensed(clip, values, seed=self.seed, attempt=attempt, name=stream)
             images |= {PREFIX + name: picture.rgb[0], PREFIX + name + DEPTH: picture.depth_m[0]}
+            for label in MASKS:
+                if label_name(name, label) in self.features:
+                    ids = picture.instance_ids if label == "instances" else picture.class_ids
+                    images[label_name(name, label)] = ids[0].astype(np.uint8)
         return {name: images[name] for name in self.features}
