@@ -24,7 +24,7 @@ MARKERS = (*SOURCES, *FIXTURES.values(), "slow")
 
 SLOW_FOLDERS = ("stories/", "faults/", "outside/")
 
-SLOW_FROM_S = 1.5
+SLOW_FROM_S = 1.2
 """Modules that take more CPU time than this are slow. `module_times.json` has the times; `make times` measures them."""
 
 

@@ -13,6 +13,7 @@ import pytest
 import twinloop as tl
 from tests.calibrate.made import command, logs_of_truth, write_json, xl330
 from tests.forked_servers import forked_servers
+from tests.short_chains import short_chains
 from tests.short_episodes import short_episodes
 
 ROOT = Path(__file__).parents[1]
@@ -111,7 +112,7 @@ def test_the_example_of_every_name_runs(workspace: Path, monkeypatch: pytest.Mon
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     parser, output = doctest.DocTestParser(), []
     # The policy is trained in a few steps. One that fails need not do so for 20 s.
-    with short_episodes("pick_and_place", 5.5), forked_servers():
+    with short_episodes("pick_and_place", 5.5), short_chains(), forked_servers():
         for name in EXAMPLES:
             text = inspect.getdoc(getattr(tl, name)) or ""
             example = parser.get_doctest(text, {"tl": tl, "np": np}, name, None, None)

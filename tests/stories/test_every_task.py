@@ -43,7 +43,7 @@ def train_policy(data: Path, out: Path) -> None:
 
     config = TrainingJobConfig(
         datasets=(data,), inputs=default_inputs([data]), settings={"width": 32, "depth": 1},
-        train=TrainConfig(steps=50, batch=32),
+        train=TrainConfig(steps=20, batch=32),
     )  # fmt: skip
     train(prepare(config), out)
 
@@ -69,7 +69,7 @@ def test_a_task_goes_from_scene_to_report(task: str, tmp_path: Path):
 
     train_policy(data, tmp_path / "policy")
     candidate = candidate_of(tmp_path / "policy")
-    with short_episodes(task, 3.0):
+    with short_episodes(task, 2.0):
         evaluation = evaluate(candidate, config.with_seed(77), config_name=task, episodes=TRIALS, workers=1)
     assert len(evaluation.outcomes) == TRIALS
     write_evaluation(evaluation, tmp_path / "evaluation")
