@@ -142,7 +142,14 @@ def reinforcement_page(terms: str) -> str:
         "RATIOS": ", ".join(f"{ratio:.2f}" for ratio in measured["cpu_ratios"]),
         "UPDATE": f"{measured['ppo_update_cpu_share']:.0%}",
     }
-    return _filled(_with_figures(_template("reinforcement"), "rl", measured), values)
+    tuning = _results("tuning")
+    for name in ("cloned", "tuned"):
+        part = tuning[name]
+        values[name.upper()] = (
+            f"{part['successes']} of {part['trials']} ({100 * part['low']:.0f} to {100 * part['high']:.0f} %)"
+        )
+    page = _with_figures(_with_figures(_template("reinforcement"), "rl", measured), "tuning", tuning)
+    return _filled(page, values)
 
 
 def _template(name: str) -> str:

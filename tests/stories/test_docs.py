@@ -335,6 +335,13 @@ def test_the_legs_figures_of_the_readme_equal_the_results():
     assert f"after {sum(legs['cpu_minutes'].values()):.0f} CPU minutes of training, a quadruped" in text
 
 
+def test_the_figure_of_practice_in_the_readme_equals_the_results():
+    tuning = json.loads((ROOT / "benchmarks" / "results" / "tuning.json").read_text())
+    before, after = tuning["cloned"], tuning["tuned"]
+    message = f"rose from {before['successes']} to {after['successes']} of {after['trials']} after {tuning['cpu_minutes']}"
+    assert message in " ".join(README.split())
+
+
 def test_the_wheels_figure_of_the_readme_equals_the_results():
     tuned = json.loads((ROOT / "benchmarks" / "results" / "wheels.json").read_text())["tuned"]
     assert tuned["collisions"]["rate"] == 0
