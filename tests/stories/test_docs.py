@@ -338,7 +338,9 @@ def test_the_legs_figures_of_the_readme_equal_the_results():
 def test_the_figure_of_practice_in_the_readme_equals_the_results():
     tuning = json.loads((ROOT / "benchmarks" / "results" / "tuning.json").read_text())
     before, after = tuning["cloned"], tuning["tuned"]
-    message = f"rose from {before['successes']} to {after['successes']} of {after['trials']} after {tuning['cpu_minutes']}"
+    message = (
+        f"rose from {before['successes']} to {after['successes']} of {after['trials']} after {tuning['cpu_minutes']}"
+    )
     assert message in " ".join(README.split())
 
 
