@@ -58,15 +58,18 @@ def fastest_around(velocity, block_px, reach_s, widest_px, still_px, blocks, mov
                 if size >= largest[block]:
                     largest[block], last[block] = size, row * width + column
     # A square is not negative, so its bits sort as the number does.
-    packed = squares.view(np.uint32).astype(np.uint64) << np.uint64(32) | places
-    before = np.empty_like(packed)
+    # Loops and copies, because array expressions take Numba several times as long to compile.
+    bits, packed = squares.view(np.uint32), places
+    for row in range(rows):
+        for column in range(columns):
+            packed[row, column] |= np.uint64(bits[row, column]) << np.uint64(32)
     for _ in range(int(np.ceil(min(np.float64(fastest) * reach_s, widest_px) / block_px))):
-        before[:] = packed
+        before = packed.copy()
         for row in range(rows):
             for column in range(columns):
                 upper, lower = before[max(row - 1, 0), column], before[min(row + 1, rows - 1), column]
                 packed[row, column] = max(packed[row, column], upper, lower)
-        before[:] = packed
+        before = packed.copy()
         for row in range(rows):
             for column in range(columns):
                 left, right = before[row, max(column - 1, 0)], before[row, min(column + 1, columns - 1)]
