@@ -43,7 +43,7 @@ def train_policy(data: Path, out: Path) -> None:
 
     config = TrainingJobConfig(
         datasets=(data,), inputs=default_inputs([data]), settings={"width": 32, "depth": 1},
-        train=TrainConfig(steps=20, batch=32),
+        train=TrainConfig(steps=50, batch=32),
     )  # fmt: skip
     train(prepare(config), out)
 

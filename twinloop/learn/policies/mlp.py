@@ -42,7 +42,8 @@ class MlpPolicy(Policy):
         self._directions = residual
 
     def readers(self) -> list[tuple[VectorInputs, nn.Linear]]:
-        return [(self.vectors, self.enter)]
+        # A residual clips the normalised inputs, so other scales would change what it does.
+        return [(self.vectors, self.enter)] if self.residual is None else []
 
     def loss(self, batch: TensorBatch, *, generator: torch.Generator) -> Tensor:  # noqa: ARG002 - draws nothing
         wanted = self.code.encode(batch.actions, batch.inputs)
