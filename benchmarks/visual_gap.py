@@ -173,9 +173,9 @@ class Study:
         """Train the policy of an arm as benchmarks/seeing.py does."""
         data = self.work / {"real": "real", "blind": "data/realistic"}.get(arm, f"data/{arm}")
         out, steps = self.work / "policies" / arm, self.sizes.steps or seeing.STEPS[self.task]
-        said = () if self.task == "pick_and_place" else ("observation.instruction",)
+        instruction = () if self.task == "pick_and_place" else ("observation.instruction",)
         if arm == "blind":
-            inputs = ",".join(("observation.state", *said))
+            inputs = ",".join(("observation.state", *instruction))
             words = ("--steps", min(600, steps), "--set", f"executed={seeing.EXECUTED}", "--threads", 1)
             self._kept("train-blind", lambda: twinloop("train", data, "--inputs", inputs, *words, "--out", out))
             return
@@ -183,7 +183,7 @@ class Study:
         self._kept(
             f"train-{arm}-images",
             lambda: twinloop(
-                "train", data, "--policy", "act", "--inputs", ",".join((seeing.INPUTS, *said)), "--steps", steps,
+                "train", data, "--policy", "act", "--inputs", ",".join((seeing.INPUTS, *instruction)), "--steps", steps,
                 "--batch", seeing.BATCH, "--precision", "bf16", "--threads", 1, *settings, "--out", f"{out}-images",
             ),
         )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from twinloop.twin.area import Area
 
 SHARE = 0.95
-"""Of the smallest distance at which the hand works."""
+"""The tool keeps this share of the smallest distance at which the hand works."""
 
 
 def around_base(velocity: np.ndarray, moved_m: np.ndarray, error_m: np.ndarray, area: Area) -> np.ndarray:
