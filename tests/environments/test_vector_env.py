@@ -72,6 +72,9 @@ def test_a_saved_environment_continues_exactly():
     state = original.state()
     resumed = envs_of("{time_limit_s: 0.6, curriculum: {rising: 0.2}}")
     resumed.restore(state)
+    again = resumed.state()
+    assert again.keys() == state.keys()
+    assert all(np.array_equal(again[name], state[name]) for name in state)
     assert np.array_equal(resumed.tick, original.tick)
     assert np.array_equal(resumed.observations["critic"], original.observations["critic"])
     for action in actions[13:]:

@@ -26,6 +26,7 @@ import pytest
 from tests.calibrate import tosses
 from tests.calibrate.made import command, logs_of_truth, xl330
 from tests.conftest import Simulate
+from tests.environments.cells import config_of as practice
 from tests.fleet.work import die_once, double, run_out_of_disk
 from tests.laws.conftest import EPISODES
 from tests.learn.neighbours import Neighbours
@@ -197,6 +198,19 @@ def _calibrated(search: str, where: Where) -> TwinPatch:
     bench, rng = tosses.bench(), np.random.default_rng(2)
     logs = tosses.logs_of(tosses.tossed({"friction": 0.22}, count=2, frames=80, rng=rng))
     return fit_by_population(bench, check(bench, logs), ["friction"], seed=0, where=where, generations=1).patch
+
+
+def test_reinforced_weights_are_the_same(executor: RayExecutor, tmp_path: Path):
+    pytest.importorskip("rsl_rl", reason="reinforcement is not installed: pip install 'twinloop[rl]'")
+    from twinloop.learn.reinforce.config import ReinforceConfig
+    from twinloop.learn.reinforce.start import reinforce
+
+    settings = ReinforceConfig(iterations=2, num_envs=4, shards=2, steps=5, width=16, depth=1, mini_batches=2)
+    here, there = (
+        reinforce(practice("{time_limit_s: 0.3}"), tmp_path / place.name, settings, executor=place, workers=2)
+        for place in (LOCAL, executor)
+    )
+    assert here.checkpoint.card.weights == there.checkpoint.card.weights
 
 
 def test_a_worker_with_other_versions_is_refused(executor: RayExecutor, config: RunConfig, tmp_path: Path):

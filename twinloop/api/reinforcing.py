@@ -4,8 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from twinloop.api.arguments import CheckpointLike, ConfigLike, DatasetLike, PathOrStr, folder, named_config
+from twinloop.api.arguments import (
+    CheckpointLike,
+    ConfigLike,
+    DatasetLike,
+    PathOrStr,
+    executor_named,
+    folder,
+    named_config,
+)
 from twinloop.errors import UsageError, nearest
+from twinloop.fleet.executor import Executor
 from twinloop.simulate.engine import Backend, EngineConfig
 
 if TYPE_CHECKING:
@@ -67,6 +76,8 @@ def reinforce(
     threads: int | None = None,
     device: str = "cpu",
     engine: Backend = "cpu",
+    executor: str | Executor = "local",
+    workers: int | None = None,
     on_iteration: "Callable[[IterationRecord], None] | None" = None,
 ) -> "Checkpoint":
     """Train a policy by reinforcement learning in a cell. Called again with the same arguments, it continues.
@@ -85,6 +96,9 @@ def reinforce(
         threads: of the physics; one per core by default.
         device: of torch, and of Warp.
         engine: `"cpu"`, or `"warp"` for MuJoCo Warp.
+        executor: where the shards of the environments are simulated (`settings={"shards": 16}`): `"local"`, `"ray"`, or
+            the name of an executor plugin. On this machine threads are faster.
+        workers: number of shards that are simulated in parallel.
         on_iteration: called with an IterationRecord after each iteration.
 
     Example:
@@ -116,5 +130,6 @@ def reinforce(
     return _reinforce(
         read, folder(out), chosen, parent=None if parent is None else load(folder(parent)),
         demonstrations=None if demonstrations is None else folder(demonstrations), threads=threads, device=device,
-        engine=EngineConfig(engine, device if engine == "warp" else ""), on_iteration=on_iteration or (lambda _: None),
+        engine=EngineConfig(engine, device if engine == "warp" else ""), executor=executor_named(executor),
+        workers=workers, on_iteration=on_iteration or (lambda _: None),
     ).checkpoint  # fmt: skip

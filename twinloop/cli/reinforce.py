@@ -10,10 +10,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from twinloop.cli.arguments import config_of, count, engine_of, number
+from twinloop.cli.arguments import add_workers, config_of, count, engine_of, number
 from twinloop.cli.progress import Progress, show_progress
 from twinloop.cli.training import need_torch
 from twinloop.errors import RenderError, UsageError
+from twinloop.fleet.executor import Executor, executor_of
 
 EXAMPLES = """\
 examples:
@@ -25,6 +26,7 @@ examples:
   twinloop reinforce quadruped.yaml --algorithm imitate --out policies/cloned    # the robot's scripted expert
   twinloop reinforce cell.yaml --widen --out policies/wide        # automatic domain randomization
   twinloop reinforce cell.yaml --seeds 3 --json --out policies/three
+  twinloop reinforce cell.yaml --executor ray --address auto --shards 16 --envs 2048 --out policies/large
 """
 
 
@@ -68,6 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="engine: MuJoCo on the CPU (default), or MuJoCo Warp, for GPUs (docs/gpu.md)",
     )  # fmt: skip
     parser.add_argument("--device", metavar="NAME", help="device of torch and Warp: cuda:0, cpu (default: cpu)")
+    parser.add_argument(
+        "--shards", type=count(1, 65_536), metavar="N",
+        help="divide the environments of ppo into N parts, which workers simulate (default: one per worker). The "
+        "result depends on N, not on the number of workers",
+    )  # fmt: skip
+    add_workers(parser, help="with --executor ray: number of workers (default: one per core)")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -83,11 +91,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     if args.threads:
         torch.set_num_threads(args.threads)
     run_config, _ = config_of(args)
-    config = _settings(args, run_config)
+    executor = _executor(args)
+    config = _settings(args, run_config, executor)
     parent = load(args.parent) if args.parent else None
     common: dict[str, Any] = {
         "parent": parent, "demonstrations": args.demonstrations, "threads": args.threads,
         "device": args.device or "cpu", "engine": EngineConfig() if args.backend == "cpu" else engine_of(args),
+        "executor": executor, "workers": args.workers,
     }  # fmt: skip
     with show_progress(console, "Iteration") as show:
 
@@ -112,14 +122,22 @@ def _need_rl() -> None:
         raise UsageError(f"reinforcement needs {', '.join(missing)}: pip install 'twinloop[rl]'")
 
 
-def _settings(args: argparse.Namespace, run_config: Any) -> Any:
+def _executor(args: argparse.Namespace) -> Executor:
+    if args.executor == "local" and args.workers is not None:
+        raise UsageError(f"--workers {args.workers}: belongs to --executor ray; on this machine use --threads")
+    return executor_of(args.executor, args.address)
+
+
+def _settings(args: argparse.Namespace, run_config: Any, executor: Executor) -> Any:
     from twinloop.learn.reinforce.recipes import recipe
 
     base = recipe(run_config, args.algorithm, improves=args.parent is not None)
     given = {
         "iterations": args.iterations, "num_envs": args.envs, "steps": args.steps, "noise": args.noise,
-        "learning_rate": args.learning_rate, "leash": args.leash, "save_every": args.save_every,
+        "learning_rate": args.learning_rate, "leash": args.leash, "save_every": args.save_every, "shards": args.shards,
     }  # fmt: skip
+    if args.shards is None and args.executor != "local":
+        given["shards"] = args.workers or executor.capacity()
     return replace(
         base, algorithm=args.algorithm, seed=args.seed, until=args.until, patience=args.patience, widen=args.widen,
         **{name: value for name, value in given.items() if value is not None},

@@ -68,11 +68,14 @@ def vector_env(
     threads: int | None = None,
     engine: EngineConfig = EngineConfig(),  # noqa: B008
     curriculum: Curriculum | None = None,
+    first: int = 0,
+    total: int | None = None,
 ) -> "VectorTwinEnv":
     """The environments of a config.
 
     Args:
         num_envs: number of environments that are stepped together.
+        first, total: these are the environments from `first` on of `total`; by default all of them.
         seed: run seed of the episodes.
         threads: of the CPU engine; one per core by default. It does not affect results.
         curriculum: in place of that of the config.
@@ -85,7 +88,9 @@ def vector_env(
         config = _without_cameras(config)
     cores = threads or min(os.cpu_count() or 1, num_envs)
     robot = _kind_of(config).make(config, width=num_envs, threads=cores, seed=seed, engine=engine)
-    return VectorTwinEnv(robot, config.environment or EnvironmentConfig(), seed=seed, curriculum=curriculum)
+    return VectorTwinEnv(
+        robot, config.environment or EnvironmentConfig(), seed=seed, curriculum=curriculum, first=first, total=total
+    )
 
 
 def _without_cameras(config: RunConfig) -> RunConfig:

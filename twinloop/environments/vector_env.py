@@ -3,7 +3,8 @@
     step: action -> command -> physics -> sensors -> rewards -> ends -> fresh episodes in the environments that ended
 
 - Environment e of n runs episodes e, e + n, e + 2n, ... of its seed. An episode depends on its seed, index and actions
-  only, so a run is reproducible bit by bit, at any number of threads.
+  only, so a run is reproducible bit by bit, at any number of threads. So are parts of the n environments that are
+  simulated apart (`first`, `total`).
 - Autoreset mode SAME_STEP: the step that ends an episode returns the first observation of the next one. The last
   observation of the ended one is in `infos["final_obs"]`, its outcome in `infos["final_info"]`.
 - Termination (a termination term, or physics that diverged) and truncation (the time limit) are kept apart.
@@ -37,6 +38,9 @@ DIVERGED, TIME_LIMIT = "diverged", "time limit"
 class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """`robot.width` environments. `tl.make_env` makes one from a config.
 
+    Args:
+        first, total: these are the environments from `first` on of `total`; by default all of them.
+
     Attributes:
         robot: the embodiment.
         groups: features and element names of the observations of policy and critic.
@@ -49,8 +53,9 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """
 
     def __init__(
-        self, robot: Embodiment, config: EnvironmentConfig, *, seed: int, curriculum: Curriculum | None = None
-    ):
+        self, robot: Embodiment, config: EnvironmentConfig, *, seed: int, curriculum: Curriculum | None = None,
+        first: int = 0, total: int | None = None,
+    ):  # fmt: skip
         self.robot, self.config, self.num_envs = robot, config, robot.width
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP, "render_fps": robot.rate_hz}
         defaults = robot.defaults
@@ -78,9 +83,10 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._all = np.arange(self.num_envs)
+        self._first, self._total = first, total or self.num_envs
         self._first_limits = np.full(self.num_envs, self.longest)
         self._seed, self._rounds, self._begun = seed, np.zeros(self.num_envs, np.int64), False
-        self.episode, self.tick = self._all.astype(np.int64), np.zeros(self.num_envs, np.int64)
+        self.episode, self.tick = self._first + self._all.astype(np.int64), np.zeros(self.num_envs, np.int64)
         self._action = np.zeros((self.num_envs, size), np.float32)
         self._previous, self._last_action = self._action.copy(), self._action.copy()
         self.commands = np.tile((robot.scale.lowest + robot.scale.highest) / 2, (self.num_envs, 1))
@@ -130,7 +136,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         Otherwise an iteration of PPO sees the same few moments of all episodes, and the next one sees other moments.
         """
-        self._first_limits = 1 + (self._all * self.longest) // self.num_envs
+        self._first_limits = 1 + ((self._first + self._all) * self.longest) // self._total
 
     @property
     def _limits(self) -> np.ndarray:
@@ -256,7 +262,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return {"critic": self._critic.copy(), "_critic": every, "episode": self.episode.copy(), "_episode": every}
 
     def _begin(self, ids: np.ndarray) -> None:
-        self.episode[ids] = ids + self.num_envs * self._rounds[ids]
+        self.episode[ids] = self._first + ids + self._total * self._rounds[ids]
         draws = self._next_draws(ids)
         if self.curriculum is not None:
             draws = self.curriculum.adjust(ids, draws)
@@ -274,7 +280,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         rounds = self._rounds[ids]
         for number in np.unique(rounds):
             if int(number) not in self._blocks:
-                first = int(number) * self.num_envs
+                first = int(number) * self._total + self._first
                 self._blocks[int(number)] = self.robot.draw(first, first + self.num_envs)
         for number in [number for number in self._blocks if number < self._rounds.min()]:
             del self._blocks[number]
@@ -303,9 +309,11 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything that `restore` needs to continue exactly, as arrays."""
+        longest = int(self.tick.max())
+        past = (np.arange(longest) < self.tick[:, None])[None, :, :, None]  # not those of episodes before
         state = {
             "seed": np.array(self._seed, np.int64), "rounds": self._rounds.copy(), "tick": self.tick.copy(),
-            "drawn": self._drawn.copy(), "actions": self._actions[:, :, : int(self.tick.max())].copy(),
+            "drawn": self._drawn.copy(), "actions": np.where(past, self._actions[:, :, :longest], np.float32(0)),
         }  # fmt: skip
         if self.curriculum is not None:
             state |= {f"curriculum/{name}": values for name, values in self.curriculum.state().items()}
@@ -315,6 +323,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Continue from a saved state. The running episodes are simulated again with their recorded actions."""
         self._seed, self._begun = int(state["seed"]), True
         self._rounds[:], ticks = state["rounds"], np.asarray(state["tick"])
+        self._drawn[:] = state["drawn"]
         self._blocks.clear()
         self.robot.reseed(self._seed)
         if self.curriculum is not None:
@@ -322,7 +331,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self.curriculum.restore(
                 {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
             )
-        self.episode[:] = self._all + self.num_envs * self._rounds
+        self.episode[:] = self._first + self._all + self._total * self._rounds
         longest = int(ticks.max())
         nothing_ended = np.zeros(self.num_envs, bool)
         for moment in range(longest + 1):
@@ -331,7 +340,7 @@ class VectorTwinEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 draws = self._next_draws(fresh)
                 values = dict(draws.values)
                 for place, column in enumerate(self.robot.varied):
-                    values[column] = np.asarray(state["drawn"])[fresh, place]
+                    values[column] = self._drawn[fresh, place]
                 self._start(fresh, Draws(draws.attempts, values, draws.varied))
             running = np.flatnonzero(longest - ticks <= moment)
             if moment < longest and len(running):

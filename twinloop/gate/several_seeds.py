@@ -10,6 +10,7 @@ import numpy as np
 import scipy  # its parts are imported when they are used
 
 from twinloop.durable import replace_file, storage_errors
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.gate.clips import film
 from twinloop.gate.evaluate import evaluate, unseen_seed
 from twinloop.learn.candidate import candidate_of
@@ -70,6 +71,7 @@ def reinforce_seeds(
     workers: int | None = None,
     device: str = "cpu",
     engine: EngineConfig = EngineConfig(),  # noqa: B008
+    executor: Executor = LOCAL,
     on_iteration: Callable[[IterationRecord], None] = lambda _: None,
 ) -> "tuple[list[ReinforceResult], SeedSummary]":
     """Train `seeds` policies in `out`/seed-N, and evaluate each. `out`/seeds.json has the result."""
@@ -81,14 +83,16 @@ def reinforce_seeds(
         results.append(
             reinforce(
                 run, out / f"seed-{seed}", replace(config, seed=seed), parent=parent, demonstrations=demonstrations,
-                threads=threads, device=device, engine=engine, on_iteration=on_iteration,
+                threads=threads, device=device, engine=engine, executor=executor, workers=workers,
+                on_iteration=on_iteration,
             )
         )  # fmt: skip
     candidates = [candidate_of(result.checkpoint.path) for result in results]
     held_out = run.with_seed(unseen_seed(*candidates))
     for seed, candidate in enumerate(candidates, start=config.seed):
         evaluation = evaluate(
-            candidate, held_out, config_name="reinforcement", episodes=episodes, workers=workers, engine=engine
+            candidate, held_out, config_name="reinforcement", episodes=episodes, workers=workers, engine=engine,
+            executor=executor,
         )  # fmt: skip
         success[seed] = evaluation.success.value
     summary = summarise(success, episodes)

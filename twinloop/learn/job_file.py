@@ -17,7 +17,7 @@ FLAGS = {
     "train.device": "--device", "train.precision": "--precision", "train.compile": "--compile",
     "train.learning_rate": "--learning-rate", "train.held_out": "--held-out", "train.frozen": "--freeze",
     "algorithm": "--algorithm", "num_envs": "--envs", "steps": "--steps", "learning_rate": "--learning-rate",
-    "leash": "--leash", "noise": "--noise", "config": "config",
+    "leash": "--leash", "noise": "--noise", "config": "config", "shards": "--shards",
 }  # fmt: skip
 """Setting -> the argument of `twinloop train`, `finetune` or `reinforce` that gives it."""
 

@@ -17,6 +17,8 @@ from twinloop.learn.policies.mlp import MlpPolicy
 from twinloop.observe.recording import Feature
 
 GROUP = "policy"
+LEAST_NOISE, MOST_NOISE = 0.1, 1.0
+"""Smallest standard deviation of exploration as a share of the initial one, and largest one."""
 LEAST_STD = 1e-3
 """An input with a smaller standard deviation is not scaled."""
 
@@ -135,3 +137,12 @@ class PolicyModel(nn.Module):
             self.policy.vectors.get_buffer(f"mean{index}").copy_(mean[part])
             self.policy.vectors.get_buffer(f"std{index}").copy_(std[part])
             first += size
+
+
+def exploring_actor(
+    policy: MlpPolicy, features: tuple[Feature, ...], *, noise: float, normalise: bool
+) -> PolicyModel:  # fmt: skip
+    """The actor of PPO. Arguments as those of `PolicyModel`."""
+    return PolicyModel(
+        policy, features, noise=noise, least=LEAST_NOISE * noise, most=MOST_NOISE, normalise=normalise
+    )  # fmt: skip

@@ -16,6 +16,8 @@ class ReinforceConfig:
             policy that imitates the robot's scripted expert.
         iterations: number of updates.
         num_envs: environments that are simulated together.
+        shards: parts of the environments that PPO can simulate on different workers, each with exploration of its own.
+            The result depends on the number of shards, not on that of workers.
         steps: policy steps of each environment in one iteration.
         seed: of initial weights and exploration, and run seed of the episodes.
         width, depth: size of a new policy's network.
@@ -46,6 +48,7 @@ class ReinforceConfig:
     algorithm: Algorithm = "ppo"
     iterations: int = 200
     num_envs: int = 128
+    shards: int = 1
     steps: int = 32
     seed: int = 0
     width: int = 128

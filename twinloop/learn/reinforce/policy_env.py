@@ -4,6 +4,8 @@ An environment whose episode ends inside a chunk waits for the end of the step, 
 when an episode begins. So training executes chunks exactly as evaluation and deployment do.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from rsl_rl.env import VecEnv
@@ -12,6 +14,19 @@ from torch import Tensor
 
 from twinloop.environments.vector_env import VectorTwinEnv
 from twinloop.learn.reinforce.actor_model import PolicyModel
+
+
+@dataclass(frozen=True)
+class RolloutCounts:
+    """What a `PolicyEnv` has counted, to be added to the counts of another one. Attributes as there."""
+
+    ended: tuple[bool, ...]
+    lengths: tuple[int, ...]
+    reasons: tuple[str, ...]
+    term_sums: dict[str, float]
+    periods: int
+    lowest: np.ndarray
+    highest: np.ndarray
 
 
 class PolicyEnv(VecEnv):
@@ -47,6 +62,27 @@ class PolicyEnv(VecEnv):
         self.returns = 0.0
         self.term_sums: dict[str, float] = {}
         self.periods = 0
+
+    @property
+    def counts(self) -> RolloutCounts:
+        """The counts since `clear`, and the extreme commands so far."""
+        return RolloutCounts(
+            tuple(self.ended), tuple(self.lengths), tuple(self.reasons), dict(self.term_sums), self.periods,
+            self.lowest, self.highest,
+        )  # fmt: skip
+
+    def add(self, counts: RolloutCounts) -> None:
+        """Add the counts of environments that were simulated elsewhere."""
+        self.ended += counts.ended
+        self.lengths += counts.lengths
+        self.reasons += counts.reasons
+        self.episodes += len(counts.ended)
+        self.periods += counts.periods
+        self.total_periods += counts.periods
+        self.lowest, self.highest = np.minimum(self.lowest, counts.lowest), np.maximum(self.highest, counts.highest)
+        for name, value in counts.term_sums.items():
+            self.term_sums[name] = self.term_sums.get(name, 0.0) + value
+            self.returns += value
 
     def get_observations(self) -> TensorDict:
         groups = {name: torch.from_numpy(values.copy()) for name, values in self.env.observations.items()}

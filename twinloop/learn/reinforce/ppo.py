@@ -1,15 +1,11 @@
-"""PpoTraining: proximal policy optimisation by rsl-rl, with an optional leash to the policy that it started from.
-
-The leash adds -leash * (log pi(a|s) - log pi_0(a|s)) to the reward of every step, which is the KL divergence from the
-first policy pi_0 on average (Ziegler et al., "Fine-Tuning Language Models from Human Preferences", 2019).
-"""
+"""PpoTraining: proximal policy optimisation by rsl-rl, with an optional leash to the policy that it started from."""
 
 import copy
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
-from rsl_rl.algorithms import PPO
 from rsl_rl.models import MLPModel
 from rsl_rl.storage import RolloutStorage
 from tensordict import TensorDict
@@ -18,68 +14,19 @@ from torch import Tensor
 from twinloop.environments.vector_env import VectorTwinEnv
 from twinloop.errors import TrainingError
 from twinloop.learn.policies.mlp import MlpPolicy
-from twinloop.learn.reinforce.actor_model import PolicyModel
+from twinloop.learn.reinforce.actor_model import exploring_actor
+from twinloop.learn.reinforce.collecting import HereCollector, ShardCollector
 from twinloop.learn.reinforce.config import ReinforceConfig
+from twinloop.learn.reinforce.leashed_ppo import LeashedPPO
 from twinloop.learn.reinforce.policy_env import PolicyEnv
 from twinloop.learn.reinforce.random_state import keep_random_state, seed_all
 from twinloop.learn.reinforce.saved_state import optimiser_state, part_of, restore_optimiser
+from twinloop.learn.reinforce.shards import ShardedTraining, Workers
 
 CRITIC_LAYERS = (256, 128)
-LOG_PROB = "actions_log_prob"
 MOST_DEVIATIONS = 8.0
-RATE_STEP = 1.5
-LEAST_NOISE = 0.1
-"""Smallest standard deviation of exploration, as a share of the initial one."""
 WARM_UP = 16
 """Steps before training, which the normalisation of observations is fitted to."""
-
-
-class LeashedPPO(PPO):
-    """PPO whose reward has a penalty for leaving a reference policy."""
-
-    reference: PolicyModel | None = None
-    leash = 0.0
-    divergence = 0.0
-    change = 0.0
-
-    def process_env_step(self, obs: TensorDict, rewards: Tensor, dones: Tensor, extras: dict[str, Tensor]) -> None:
-        if self.reference is not None:
-            seen, actions, now = (getattr(self.transition, name) for name in ("observations", "actions", LOG_PROB))
-            noise: Any = self.actor.distribution
-            self.reference.distribution.load_state_dict(noise.state_dict())  # so that only the means differ
-            self.reference(seen, stochastic_output=True)
-            ratio = now.view(-1) - self.reference.get_output_log_prob(actions)
-            self.divergence += float(ratio.mean())
-            rewards = rewards - self.leash * ratio
-        super().process_env_step(obs, rewards, dones, extras)
-
-    def use_two_rates(self, critic_rate: float) -> None:
-        """Give the critic a rate of its own, and adapt the policy's rate once in an iteration, without a limit."""
-        self.schedule = "fixed"
-        self.optimizer = torch.optim.Adam([
-            {"params": list(self.actor.parameters()), "lr": self.learning_rate},
-            {"params": list(self.critic.parameters()), "lr": critic_rate},
-        ])  # fmt: skip
-
-    def set_rate(self, rate: float) -> None:
-        """Set the learning rate: that of the policy if the critic has its own, else that of both."""
-        self.learning_rate = rate
-        groups = self.optimizer.param_groups
-        for group in groups[:1] if len(groups) > 1 else groups:
-            group["lr"] = rate
-
-    @torch.no_grad()
-    def adapt_rate(self) -> None:
-        """Move the policy's rate so that an iteration changes the policy by `desired_kl`."""
-        before: Any = self.storage.distribution_params
-        observations: Any = self.storage.observations
-        self.actor(observations.flatten(0, 1), stochastic_output=True)
-        now = self.actor.output_distribution_params
-        self.change = float(self.actor.get_kl_divergence(tuple(part.flatten(0, 1) for part in before), now).mean())
-        if self.change > 2 * self.desired_kl:
-            self.set_rate(self.learning_rate / RATE_STEP)
-        elif self.change < self.desired_kl / 2:
-            self.set_rate(self.learning_rate * RATE_STEP)
 
 
 class ClippedCritic(MLPModel):
@@ -94,20 +41,19 @@ class PpoTraining:
 
     Args:
         started: a trained policy to improve; its observations stay normalised as they are.
+        workers: simulate the environments in shards there; by default they are simulated in this process.
     """
 
     name = "ppo"
 
     def __init__(
-        self, env: VectorTwinEnv, policy: MlpPolicy, config: ReinforceConfig, *, started: bool, device: str = "cpu"
-    ):
+        self, env: VectorTwinEnv, policy: MlpPolicy, config: ReinforceConfig, *, started: bool, device: str = "cpu",
+        workers: Workers | None = None,
+    ):  # fmt: skip
         self.config, self._trained = config, policy
         self.policy = copy.deepcopy(policy) if config.averaged else policy
         seed_all(config.seed)
-        self.model = PolicyModel(
-            policy, env.groups.inputs, noise=config.noise, least=LEAST_NOISE * config.noise, most=1.0,
-            normalise=not started,
-        )  # fmt: skip
+        self.model = exploring_actor(policy, env.groups.inputs, noise=config.noise, normalise=not started)
         self.env = PolicyEnv(env, self.model, device=device)
         env.reset()
         obs = self.env.get_observations()
@@ -131,9 +77,15 @@ class PpoTraining:
             self.algorithm.reference = copy.deepcopy(self.model).requires_grad_(False)
             self.algorithm.leash = config.leash
         self._iterations = 0
-        self._obs = self._warm_up()
+        self._warm_up()
+        self._collector = HereCollector(self.env)
+        if workers is not None:
+            training = ShardedTraining(
+                workers.run_config.to_yaml(), str(Path.cwd()), config, policy.settings(), not started, workers.engine
+            )
+            self._collector = ShardCollector(self.env, training, workers)
 
-    def _warm_up(self) -> TensorDict:
+    def _warm_up(self) -> None:
         """Fit the normalisation of observations to a few random steps. Later updates then change it little."""
         seen = []
         with torch.no_grad():
@@ -147,7 +99,6 @@ class PpoTraining:
         self.env.env.stagger()
         self.env.env.reset(seed=self.config.seed)
         self.env.begin_counting()
-        return self.env.get_observations()
 
     def iterate(self) -> dict[str, float]:
         """Simulate `steps` policy steps, update the policy once, and return losses and other figures."""
@@ -159,11 +110,7 @@ class PpoTraining:
             _freeze_others(self._trained, self._parts)
         self._iterations += 1
         with torch.no_grad():
-            for _ in range(self.config.steps):
-                actions = algorithm.act(self._obs)
-                self._obs, rewards, dones, extras = self.env.step(actions)
-                algorithm.process_env_step(self._obs, rewards, dones, extras)
-            algorithm.compute_returns(self._obs)
+            algorithm.compute_returns(self._collector.collect(algorithm, self.config.steps, self._iterations))
             if limit := self.config.advantage_limit:
                 algorithm.storage.advantages.clamp_(-limit, limit)
         losses = algorithm.update()
@@ -206,7 +153,7 @@ class PpoTraining:
         state |= optimiser_state(self.algorithm.optimizer)
         state["learning_rate"] = torch.tensor(self.algorithm.learning_rate, dtype=torch.float64)
         state["iterations"] = torch.tensor(self._iterations)
-        env = {name: torch.from_numpy(values) for name, values in self.env.env.state().items()}
+        env = {name: torch.from_numpy(values) for name, values in self._collector.state().items()}
         return state | {f"env.{name}": value for name, value in env.items()} | keep_random_state()
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
@@ -220,8 +167,7 @@ class PpoTraining:
         self._iterations = int(state["iterations"])
         restore_optimiser(self.algorithm.optimizer, state)
         self.algorithm.set_rate(self.algorithm.learning_rate)
-        self.env.env.restore({name: value.numpy() for name, value in part_of(state, "env").items()})
-        self._obs = self.env.get_observations()
+        self._collector.restore({name: value.numpy() for name, value in part_of(state, "env").items()})
         seed_all(state)
 
 

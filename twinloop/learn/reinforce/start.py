@@ -4,11 +4,13 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from twinloop.environments.arm import ArmEmbodiment
 from twinloop.environments.make import vector_env
 from twinloop.environments.vector_env import VectorTwinEnv
 from twinloop.errors import CheckpointError, UsageError
+from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.learn.checkpoint import Checkpoint
 from twinloop.learn.policies.mlp import MlpPolicy
 from twinloop.learn.reinforce.config import ReinforceConfig
@@ -21,6 +23,9 @@ from twinloop.run.config import RunConfig
 from twinloop.run.environment import EnvironmentConfig
 from twinloop.simulate.engine import EngineConfig
 
+if TYPE_CHECKING:
+    from twinloop.learn.reinforce.shards import Workers
+
 
 def reinforce(
     run: RunConfig,
@@ -32,6 +37,8 @@ def reinforce(
     threads: int | None = None,
     device: str = "cpu",
     engine: EngineConfig = EngineConfig(),  # noqa: B008
+    executor: Executor = LOCAL,
+    workers: int | None = None,
     on_iteration: Callable[[IterationRecord], None] = lambda _: None,
 ) -> ReinforceResult:
     """Train a policy in the environments of a config, or continue such a training.
@@ -41,6 +48,8 @@ def reinforce(
         demonstrations: a dataset for the replay buffer of `sac`.
         threads: of the physics; one per core by default.
         device: of torch.
+        executor: where the shards of `ppo` are simulated, if there are several.
+        workers: shards that are simulated in parallel; by default as many as the executor can.
 
     Raises:
         CheckpointError: the parent has other observations, actions or another robot.
@@ -50,13 +59,19 @@ def reinforce(
         raise UsageError(f"--demonstrations: {config.algorithm} does not use demonstrations; use --algorithm sac")
     if config.algorithm == "distill" and parent is None:
         raise UsageError("--algorithm distill: needs the policy to imitate; name it with --from")
+    _refuse_shards(config)
     if parent is not None and config.algorithm == "ppo":
         run = _observing_like(run, parent)
     env = vector_env(
         run, num_envs=config.num_envs, seed=config.seed, threads=threads, engine=engine,
         curriculum=_curriculum(run, config),
     )  # fmt: skip
-    training, data = _training(env, run, config, parent, demonstrations, threads, device)
+    apart = None
+    if config.shards > 1:
+        from twinloop.learn.reinforce.shards import Workers
+
+        apart = Workers(executor, min(workers or executor.capacity(), config.shards), run, engine)
+    training, data = _training(env, run, config, parent, demonstrations, threads, device, apart)
     return Reinforcement(training, run, config, out, parent=parent, data=data).run(on_iteration)
 
 
@@ -70,7 +85,7 @@ def _curriculum(run: RunConfig, config: ReinforceConfig):
 
 def _training(
     env: VectorTwinEnv, run: RunConfig, config: ReinforceConfig, parent: Checkpoint | None,
-    demonstrations: Path | None, threads: int | None, device: str,
+    demonstrations: Path | None, threads: int | None, device: str, workers: "Workers | None",
 ) -> tuple[IterativeTraining, tuple]:  # fmt: skip
     if config.algorithm == "sac":
         from twinloop.learn.reinforce.sac import SacTraining
@@ -93,12 +108,28 @@ def _training(
     from twinloop.learn.reinforce.ppo import PpoTraining
 
     if parent is None:
-        return PpoTraining(env, fresh, config, started=False, device=device), ()
+        return PpoTraining(env, fresh, config, started=False, device=device, workers=workers), ()
     refuse_other_space(parent, env)
     policy = copy.deepcopy(trained_policy(parent)).train()
     if config.residual and isinstance(env.robot, ArmEmbodiment):
         policy = with_residual(policy, parent.card.space, env.robot.twin, seed=config.seed)
-    return PpoTraining(env, policy, config, started=True, device=device), ()
+    return PpoTraining(env, policy, config, started=True, device=device, workers=workers), ()
+
+
+def _refuse_shards(config: ReinforceConfig) -> None:
+    if config.shards == 1:
+        return
+    if config.algorithm != "ppo":
+        raise UsageError(f"--shards {config.shards}: {config.algorithm} simulates in one process; shards are for ppo")
+    if config.widen:
+        raise UsageError(
+            f"--shards {config.shards}: --widen decides about the ranges of all environments together and simulates in "
+            "one process; use a curriculum of the config instead"
+        )
+    if not 1 <= config.shards <= config.num_envs:
+        raise UsageError(
+            f"--shards {config.shards}: a number from 1 to the number of environments, {config.num_envs}, was expected"
+        )
 
 
 def trained_policy(parent: Checkpoint) -> MlpPolicy:

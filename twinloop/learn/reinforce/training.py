@@ -134,6 +134,8 @@ class Reinforcement:
         config = asdict(self.config)
         for name in ("iterations", "until", "patience", "save_every"):
             del config[name]  # a training may go on for longer
+        if config["shards"] == 1:
+            del config["shards"]  # trainings from before there were shards can go on
         return config | {
             "config": hashlib.sha256(self.run_config.to_yaml().encode()).hexdigest(),
             "parent": self.parent.card.digest if self.parent else "",
