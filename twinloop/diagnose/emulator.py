@@ -99,8 +99,8 @@ def addends(changes: np.ndarray, logarithmic: np.ndarray) -> np.ndarray:
     return np.where(logarithmic, np.expm1(np.minimum(changes, MAX_LOG)), changes)
 
 
-def sum_of(total: np.ndarray, logarithmic: np.ndarray) -> np.ndarray:
-    """(..., entries) change of the summary for a sum of `addends`."""
+def sum_of(total: np.ndarray, logarithmic: np.ndarray | slice) -> np.ndarray:
+    """(..., entries) change of the summary for a sum of `addends`. logarithmic: mask or slice of these entries."""
     change = total.copy()
     change[..., logarithmic] = np.log1p(np.maximum(total[..., logarithmic], MIN_SHARE - 1))
     return change

@@ -67,15 +67,47 @@ def usual_rates(emulator: Emulator) -> tuple[np.ndarray, np.ndarray]:
 
 def log_probability(counts: np.ndarray, trials: np.ndarray, rates: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """Log-probability of the numbers of episodes with an event, if their rates are known with these variances."""
-    from scipy.special import gammaln
+    return log_likelihood(counts, trials, rates, variances) + log_choose(trials, counts)
 
+
+def log_likelihood(counts: np.ndarray, trials: np.ndarray, rates: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """`log_probability` without `log_choose`, which does not depend on the rates."""
     rates = np.clip(rates, 1e-3, 1 - 1e-3)
-    spread = rates * (1 - rates)
-    concentration = np.maximum(spread / np.maximum(variances, 1e-9) - 1, MIN_CONCENTRATION)
-    a, b = concentration * rates, concentration * (1 - rates)
-    # The sum of six of these takes a third of the time of two `betaln`.
-    given = gammaln(counts + a) + gammaln(trials - counts + b) - gammaln(trials + concentration)
-    return given - (gammaln(a) + gammaln(b) - gammaln(concentration)) + _log_choose(trials, counts)
+    concentration = rates * (1 - rates) / np.maximum(variances, 1e-9) - 1
+    np.maximum(concentration, MIN_CONCENTRATION, out=concentration)
+    a = concentration * rates
+    return log_beta_ratio(counts, trials - counts, a, concentration - a)
+
+
+def log_beta_ratio(m: np.ndarray, n: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """log(B(m + a, n + b) / B(a, b)), with an absolute error below 1e-8.
+
+    It takes a third of the time of six `scipy.special.gammaln`. The arguments are increased by 8 with the recurrence of
+    the gamma function, and Stirling's series is accurate there. Its linear and constant terms cancel.
+    """
+    whole = a + b
+    values = np.empty((6, *np.broadcast_shapes(np.shape(m), whole.shape)))
+    for place, value in enumerate((a + m, b + n, whole, a, b, whole + (m + n))):
+        values[place] = value
+    # x (x + 1) ... (x + 7): the outermost factors have the product x (x + 7), the next pairs have 6, 10 and 12 more.
+    pair = values * (values + 7)
+    raised = pair * (pair + 6)
+    raised *= pair + 10
+    raised *= pair + 12
+    values += 8
+    logs = np.log(values)
+    logs *= values - 0.5
+    inverse = np.reciprocal(values, out=values)
+    square = np.square(inverse, out=pair)
+    series = square * (1 / 1260)
+    series -= 1 / 360
+    series *= square
+    series += 1 / 12
+    series *= inverse
+    logs += series
+    ratio = raised[:3]
+    ratio /= raised[3:]
+    return logs[:3].sum(axis=0) - logs[3:].sum(axis=0) - np.log(ratio.prod(axis=0))
 
 
 def showing(emulator: Emulator, place: int, events: EpisodeEvents) -> np.ndarray:
@@ -165,7 +197,7 @@ def _pattern(chances: np.ndarray, failed: np.ndarray) -> np.ndarray:
     sums[..., 0] = 0.0
     for episode in range(chances.shape[-1]):
         sums[..., 1:] = np.logaddexp(sums[..., 1:], sums[..., :-1] + odds[..., episode : episode + 1])
-    return odds[..., failed].sum(axis=-1) - sums[..., count] + _log_choose(np.array(len(failed)), np.array(count))
+    return odds[..., failed].sum(axis=-1) - sums[..., count] + log_choose(np.array(len(failed)), np.array(count))
 
 
 def _per_event(emulator: Emulator, place: int) -> np.ndarray:
@@ -174,7 +206,8 @@ def _per_event(emulator: Emulator, place: int) -> np.ndarray:
     return emulator.changes[place, -1] / max(cause.value(float(emulator.sizes[place, -1])), 1e-9)
 
 
-def _log_choose(n: np.ndarray, k: np.ndarray) -> np.ndarray:
+def log_choose(n: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Logarithm of the number of subsets with k of n elements."""
     from scipy.special import gammaln
 
     return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)

@@ -7,7 +7,7 @@ with beta-binomial distributions (`events.py`).
 import numpy as np
 
 from twinloop.diagnose.emulator import Emulator, sum_of
-from twinloop.diagnose.events import log_probability, usual_rates
+from twinloop.diagnose.events import log_choose, log_likelihood, usual_rates
 from twinloop.diagnose.explanations import Observed
 from twinloop.diagnose.summary import EVENTS, LOGARITHMIC
 
@@ -28,23 +28,29 @@ class EntryLikelihood:
     """The likelihood of the known entries of a log.
 
     Attributes:
+        places: (entries,) places of the known entries: event traits first and logarithms last, so that both are slices.
         difference, variance: (entries,) robot minus twin, and its variance if the twin is right.
-        logarithmic: (entries,) whether an entry is a logarithm.
+        logarithmic: the entries that are logarithms.
         unmodelled_share: (entries,) probability that something unmodelled changes an entry, relative to that of others.
     """
 
     def __init__(self, emulator: Emulator, observed: Observed):
-        known = observed.known
-        self.difference, self.variance = observed.difference[known], observed.variance[known]
-        self.logarithmic = LOGARITHMIC[known]
-        self.unmodelled_share = np.ones(int(known.sum()))
-        self._engines, self._freedom = observed.engines[known], observed.freedom[known]
-        self._usual = np.square(4 * emulator.typical[known])
-        self._counted = np.flatnonzero(EVENTS[known])
+        places = np.flatnonzero(observed.known)
+        self.places = places = places[np.argsort(LOGARITHMIC[places] - 1.0 * EVENTS[places], kind="stable")]
+        self.difference, self.variance = observed.difference[places], observed.variance[places]
+        self.logarithmic = slice(len(places) - int(LOGARITHMIC[places].sum()), None)
+        self.unmodelled_share = np.ones(len(places))
+        self._engines, self._freedom = observed.engines[places], observed.freedom[places]
+        self._usual = np.square(4 * emulator.typical[places])
+        self._counted = slice(0, int(EVENTS[places].sum()))
         events = observed.events
         self._rates, self._rate_variances, self._counts, self._trials = (
-            values[known][self._counted] for values in (*usual_rates(emulator), events.counts, events.trials)
+            values[places][self._counted] for values in (*usual_rates(emulator), events.counts, events.trials)
         )
+        self._log_choose = log_choose(self._trials, self._counts)
+        measured = ~EVENTS[places]
+        self._weights, self._more_weights = measured * self._freedom / 2, measured * (self._freedom + 1) / 2
+        self._constant = float(self._more_weights @ np.log(self._freedom) + self._log_choose.sum())
 
     def noise(self, scales: np.ndarray) -> np.ndarray:
         """(scales, entries) variance at scales of the spread between engines; of events, the variance of their rate."""
@@ -59,24 +65,63 @@ class EntryLikelihood:
             total, variance: (..., entries) sum of the changes of causes (`emulator.addends`), and variance around it.
             affected: (...) share of the entries that something unmodelled changes.
         """
-        residual = sum_of(total, self.logarithmic)
-        np.square(np.subtract(self.difference, residual, out=residual), out=residual)
-        plain, affected = self.student(residual, variance), np.asarray(affected)
-        if len(self._counted):
-            rates = self._rates + total[..., self._counted]
-            plain[..., self._counted] = log_probability(self._counts, self._trials, rates, variance[..., self._counted])
-        if affected.any():
-            # Most chains have no unmodelled effect and need no second likelihood.
-            chains = np.flatnonzero(affected) if affected.ndim else slice(None)
-            usual, spread = plain[chains], variance[chains]
-            share = affected[chains][..., None] if affected.ndim else affected
-            ratio = self.student(residual[chains], spread + self.outlier(spread))
-            # Something unmodelled may show in any number of episodes.
-            ratio[..., self._counted] = -np.log1p(self._trials)
-            ratio -= usual
-            np.exp(np.minimum(ratio, MAX_RATIO, out=ratio), out=ratio)
-            plain[chains] = usual + np.log1p(share * self.unmodelled_share * (ratio - 1))
+        affected = np.asarray(affected)
+        if not affected.any():
+            counts = self._counts_of(total[..., self._counted], variance[..., self._counted])
+            return self._measured(total, variance) + counts.sum(axis=-1)
+        residual = self._residual(total)
+        plain = self.student(residual, variance)
+        counts = self._counts_of(total[..., self._counted], variance[..., self._counted])
+        plain[..., self._counted] = counts + self._log_choose
+        # Most chains have no unmodelled effect and need no second likelihood.
+        chains = np.flatnonzero(affected) if affected.ndim else slice(None)
+        usual, spread = plain[chains], variance[chains]
+        share = affected[chains][..., None] if affected.ndim else affected
+        ratio = self.student(residual[chains], spread + self.outlier(spread))
+        # Something unmodelled may show in any number of episodes.
+        ratio[..., self._counted] = -np.log1p(self._trials)
+        ratio -= usual
+        np.exp(np.minimum(ratio, MAX_RATIO, out=ratio), out=ratio)
+        plain[chains] = usual + np.log1p(share * self.unmodelled_share * (ratio - 1))
         return plain.sum(axis=-1)
+
+    def fit_each(
+        self, total: np.ndarray, variance: np.ndarray, changes: np.ndarray, added: np.ndarray, affected: np.ndarray
+    ) -> np.ndarray:
+        """(chains, ...) `fit` for each of some changes, in each chain.
+
+        Args:
+            total, variance: (chains, entries) without the changes.
+            changes, added: (..., entries) what the changes add to them.
+            affected: (chains,) as in `fit`.
+        """
+        # Event traits are few: all chains at once. Other entries of one chain just fit into the cache of the processor.
+        every, counted = (slice(None), *(None,) * (changes.ndim - 1), self._counted), (..., self._counted)
+        logs = self._counts_of(total[every] + changes[counted], variance[every] + added[counted]).sum(axis=-1)
+        for chain, share in enumerate(affected):
+            both = total[chain] + changes, variance[chain] + added
+            logs[chain] = self.fit(*both, share) if share else logs[chain] + self._measured(*both)
+        return logs
+
+    def _measured(self, total: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """`fit` without anything unmodelled and without `_counts_of`.
+
+        This is a sum of `student`, as products of logarithms and weights.
+        """
+        scaled = variance * self._freedom
+        logs = self._residual(total)
+        np.log(np.add(logs, scaled, out=logs), out=logs)
+        np.log(variance, out=scaled)
+        return scaled @ self._weights - logs @ self._more_weights + self._constant
+
+    def _residual(self, total: np.ndarray) -> np.ndarray:
+        """(..., entries) squared differences between the robot and a sum of changes."""
+        residual = sum_of(total, self.logarithmic)
+        return np.square(np.subtract(self.difference, residual, out=residual), out=residual)
+
+    def _counts_of(self, total: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """(..., event traits) log-likelihood of their counts, without `log_choose`, from their totals and variances."""
+        return log_likelihood(self._counts, self._trials, self._rates + total, variance)
 
     def explained(self, total: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """(entries,) whether an entry is clear, and some cause explains it while it makes the whole log more probable.

@@ -12,7 +12,7 @@ from twinloop.diagnose.emulator import Emulator, addends, sum_of
 from twinloop.diagnose.events import coincidences, own_evidence, showing
 from twinloop.diagnose.explanations import Explanations, Observed, stress_of
 from twinloop.diagnose.likelihood import EXPLAINED_SHARE, EntryLikelihood
-from twinloop.diagnose.summary import ENTRIES, OUTCOMES
+from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, OUTCOMES
 from twinloop.randomize.parameter import GAPS
 
 OPEN = 0.3
@@ -71,14 +71,14 @@ class _Sampler:
     """
 
     def __init__(self, emulator: Emulator, observed: Observed, rng: np.random.Generator):
-        known = observed.known
         self.emulator, self.observed, self.rng = emulator, observed, rng
         self.entries = EntryLikelihood(emulator, observed)
+        known = self.entries.places
         self.variance, self.noises = self.entries.variance, self.entries.noise(ENGINE_SCALES)
         logs = np.log(ENGINE_SCALES) / ENGINE_SCALE_DEVIATION
         self.scale_prior = -0.5 * np.square(logs)
         changes, unknown = emulator.changes[:, :, known], emulator.unknown[:, :, known]
-        self.changes = addends(changes, self.entries.logarithmic)
+        self.changes = addends(changes, LOGARITHMIC[known])
         self.added = (
             np.square(emulator.bend[known] * changes)
             + emulator.error[:, :, known]
@@ -117,7 +117,7 @@ class _Sampler:
         """
         clear = np.square(changes) / self.variance
         hidden = (clear[:, :, ~outcomes].sum(axis=2) < VISIBLE**2) & (self.emulator.success < COSTLY_SHARE)
-        about = [ENTRIES[place].about.gap for place in np.flatnonzero(self.observed.known)]
+        about = [ENTRIES[place].about.gap for place in self.entries.places]
         for place, cause in enumerate(self.emulator.causes):
             shown = showing(self.emulator, place, self.observed.events)
             if shown.any():
@@ -280,11 +280,7 @@ class _Sampler:
         )
         changes, added = (values[one][:, None] + values[other] for values in (self.changes, self.added))
         stresses = self.stresses[one][:, None] + self.stresses[other]
-        noise = self.noise + spare
-        # One chain at a time fits into the cache of the processor.
-        log = np.stack([
-            self.entries.fit(total[chain] + changes, noise[chain] + added, self.affected[chain]) for chain in chains
-        ])  # fmt: skip
+        log = self.entries.fit_each(total, self.noise + spare, changes, added, self.affected)
         shares = self.success[one][:, None] * self.success[other]
         log = log + self._either(share[:, None, None] * shares, stress[:, None, None] + stresses, chains)
         counts = [(self.index[:, self.gap_of == self.gap_of[cause]] > 0).sum(axis=1) for cause in pair]
