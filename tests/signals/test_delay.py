@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from twinloop.signals import delay as estimator
 from twinloop.signals.delay import estimate_delay, fit_line
 
 
@@ -77,3 +78,46 @@ def test_a_line_is_fitted_where_both_are_known():
     x = np.array([0.0, 1, 2, np.nan, 4])
     slope, correlation, intercept = fit_line(x, 2 * x + 1)
     assert (slope, correlation, intercept) == (pytest.approx(2), pytest.approx(1), pytest.approx(1))
+
+
+def _signals(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A reference and a follower of one recording."""
+    rows = int(rng.integers(20, 400))
+    late = int(rng.integers(-3, 8))
+    walk = np.cumsum(rng.standard_normal(rows + 20))
+    reference, copy = walk[10 : 10 + rows], walk[10 - late : 10 - late + rows]
+    follower = 0.1 * rng.standard_normal(rows) - 1.3 * copy
+    time = np.arange(rows, dtype=float)
+    return {
+        "moving": (reference, follower),
+        "exact copy": (reference, copy),
+        "encoder": (reference, follower.round()),
+        "large offset": (reference + 1e6, follower - 1e6),
+        "resting at first": (np.where(time < rows * 0.97, 0.0, reference), np.where(time < rows * 0.97, 0.0, follower)),
+        "resting": (np.zeros(rows), follower),
+        "ramp": (time, 2.0 * time - late),
+        "periodic": (np.sin(time), np.sin(time - late)),
+        "unrelated": (reference, rng.standard_normal(rows)),
+        "gaps": (reference, np.where(rng.random(rows) < 0.05, np.nan, follower)),
+    }[kind]
+
+
+@pytest.mark.parametrize("shifts", [range(12), range(-9, 10), range(-8, 40, 3)])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "moving", "exact copy", "encoder", "large offset", "resting at first", "resting", "ramp", "periodic",
+        "unrelated", "gaps",
+    ],
+)  # fmt: skip
+def test_the_scan_leaves_out_no_shift_that_matters(kind: str, shifts, rng: np.random.Generator, monkeypatch):
+    pairs = [_signals(kind, rng) for _ in range(30)]
+    scanned = [estimate_delay([pair], shifts=shifts, fit_gain=True) for pair in pairs]
+    monkeypatch.setattr(estimator, "_promising", lambda _pairs, shifts: shifts)
+    assert repr(scanned) == repr([estimate_delay([pair], shifts=shifts, fit_gain=True) for pair in pairs])
+
+
+def test_few_shifts_are_left_after_the_scan(rng: np.random.Generator):
+    pairs = [_signals("moving", rng) for _ in range(30)]
+    tried = [estimator._promising([(one[:, None], other[:, None])], range(-9, 10)) for one, other in pairs]
+    assert np.median([len(shifts) for shifts in tried]) <= 3
