@@ -4,7 +4,7 @@ The first pass over the data computes EpisodeStatistics; the checks run in the s
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +13,7 @@ import numpy as np
 from twinloop.curate.quality.following import moving_delays
 from twinloop.curate.quality.holds import holds_of, largest_step, quantum, response_rows
 from twinloop.curate.quality.recorded_episode import RecordedEpisode
-from twinloop.curate.quality.spans import correlation, held, quantile, span, usable
+from twinloop.curate.quality.spans import between, correlation, held, quantile, span, usable
 
 MOVES = 1e-9
 MOVES_QUANTA = 10
@@ -118,32 +118,40 @@ class DatasetStatistics:
 
     def known(self, what: str, channel: str, attempt: int) -> np.ndarray:
         """One statistic of a channel (`size`, `span`, ...) in all other episodes that have the channel."""
-        attempts, values = self._column(what, channel)
-        return values[attempts != attempt]
+        column = self._column(what, channel)
+        return column.values[column.attempts != attempt]
 
     def typical(self, what: str, channel: str, attempt: int) -> float:
         """Median of that statistic over the other episodes; NaN if there are none."""
-        values = self.known(what, channel, attempt)
-        return float(np.median(values)) if len(values) else float("nan")
+        column = self._column(what, channel)
+        count = column.others(attempt)
+        if not count:
+            return float("nan")
+        return (column.at((count - 1) // 2, attempt) + column.at(count // 2, attempt)) / 2
 
-    def _column(self, what: str, channel: str) -> tuple[np.ndarray, np.ndarray]:
+    def high_end(self, what: str, channel: str, attempt: int) -> float:
+        """90 % quantile of that statistic over the other episodes; 0 if there are none."""
+        column = self._column(what, channel)
+        last = column.others(attempt) - 1
+        if last < 0:
+            return 0.0
+        place = 0.9 * last
+        low = int(place)
+        return between(column.at(low, attempt), column.at(min(low + 1, last), attempt), place - low)
+
+    def _column(self, what: str, channel: str) -> "_Column":
         if (what, channel) not in self._columns:
             episodes = [
                 summary for summary in self.summaries if summary.rows >= MIN_ROWS and channel in getattr(summary, what)
             ]
-            values = np.array([getattr(episode, what)[channel] for episode in episodes], np.float64)
-            self._columns[what, channel] = np.array([episode.attempt for episode in episodes], np.int64), values
+            values = [float(getattr(episode, what)[channel]) for episode in episodes]
+            self._columns[what, channel] = _Column.of(values, [episode.attempt for episode in episodes])
         return self._columns[what, channel]
 
     @cached_property
-    def _columns(self) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
+    def _columns(self) -> "dict[tuple[str, str], _Column]":
         """Cache of `_column`."""
         return {}
-
-    def high_end(self, what: str, channel: str, attempt: int) -> float:
-        """90 % quantile of that statistic over the other episodes; 0 if there are none."""
-        values = self.known(what, channel, attempt)
-        return float(np.quantile(values, 0.9)) if len(values) else 0.0
 
     @cached_property
     def commands_are_positions(self) -> bool:
@@ -173,3 +181,34 @@ class DatasetStatistics:
         for episode in self.summaries:
             first.setdefault(episode.fingerprint, episode.attempt)
         return first
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One statistic of a channel in all episodes. It is ordered once, not once for each episode that is left out.
+
+    Attributes:
+        attempts, values: of all episodes.
+        ordered: the values in increasing order.
+        places: attempt -> place of its value in this order.
+    """
+
+    attempts: np.ndarray
+    values: np.ndarray
+    ordered: np.ndarray
+    places: Mapping[int, int]
+
+    @classmethod
+    def of(cls, values: Sequence[float], attempts: Sequence[int]) -> "_Column":
+        order = np.argsort(values, kind="stable")
+        column = np.array(values, np.float64)
+        places = {attempts[episode]: place for place, episode in enumerate(order)}
+        return cls(np.array(attempts, np.int64), column, column[order], places)
+
+    def others(self, attempt: int) -> int:
+        return len(self.values) - (attempt in self.places)
+
+    def at(self, place: int, attempt: int) -> float:
+        """The value at a place of the order without this attempt."""
+        left_out = self.places.get(attempt)
+        return float(self.ordered[place if left_out is None or place < left_out else place + 1])

@@ -44,12 +44,10 @@ def holds_of(pair: CommandedChannel, response_rows: int, *, min_rows: int = MIN_
 def hold_between(pair: CommandedChannel, start: int, stop: int, response_rows: int, bias: float) -> Hold:
     command, measured = pair.command.values, pair.measured.values
     window = command[start : max(start + 1, stop - response_rows)]
-    swings = [
-        min(float(window.max() - middle), float(middle - window.min()))
-        for middle in (window[0], measured[start] + bias)
-    ]
+    low, high = float(window.min()), float(window.max())
+    swings = [min(high - middle, middle - low) for middle in (float(window[0]), float(measured[start]) + bias)]
     jump = abs(measured[stop] - measured[stop - 1]) if stop < len(measured) else 0.0
-    return Hold(start, stop, float(np.ptp(window)), max(min(swings), 0.0), float(jump))
+    return Hold(start, stop, high - low, max(min(swings), 0.0), float(jump))
 
 
 def response_rows(delay_rows: Iterable[float]) -> int:

@@ -52,16 +52,20 @@ def _quantiles(values: np.ndarray, shares: tuple[float, ...]) -> list[float]:
     places = [share * last for share in shares]
     below = [int(place) for place in places]
     above = [min(index + 1, last) for index in below]
-    ordered = np.partition(values, [*below, *above, last])
+    ordered = values.copy()
+    ordered.partition([*below, *above, last])
     if np.isnan(ordered[last]):
         return [math.nan] * len(shares)
-    quantiles = []
-    for place, low, high in zip(places, below, above, strict=True):
-        first, second, part = float(ordered[low]), float(ordered[high]), place - low
-        # From the nearer end, as NumPy does.
-        step = second - first
-        quantiles.append(first + step * part if part < 0.5 else second - step * (1 - part))
-    return quantiles
+    return [
+        between(float(ordered[low]), float(ordered[high]), place - low)
+        for place, low, high in zip(places, below, above, strict=True)
+    ]
+
+
+def between(low: float, high: float, share: float) -> float:
+    """Linear interpolation from the nearer end, as in `np.quantile`."""
+    step = high - low
+    return low + step * share if share < 0.5 else high - step * (1 - share)
 
 
 def usual_step(values: np.ndarray) -> float:

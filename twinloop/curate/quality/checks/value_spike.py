@@ -50,7 +50,9 @@ def _spike(channel: RecordedChannel, usual_span: float, config: QualityConfig) -
     values = channel.values
     padded = np.pad(values, WIDTH, mode="edge")
     around = np.lib.stride_tricks.sliding_window_view(padded, 2 * WIDTH + 1)
-    away = np.abs(values - np.median(around, axis=1))
+    # `np.median` takes twice as long. It differs only for rows without a number.
+    middle = np.median(around, axis=1) if np.isnan(values).any() else np.partition(around, WIDTH, axis=1)[:, WIDTH]
+    away = np.abs(values - middle)
     steps = np.abs(np.diff(values))
     ordinary = max(quantile(away, 0.97), quantile(steps, 0.9))
     positions = channel.feature in (ACTION, STATE)
