@@ -121,3 +121,12 @@ def test_few_shifts_are_left_after_the_scan(rng: np.random.Generator):
     pairs = [_signals("moving", rng) for _ in range(30)]
     tried = [estimator._promising([(one[:, None], other[:, None])], range(-9, 10)) for one, other in pairs]
     assert np.median([len(shifts) for shifts in tried]) <= 3
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 8, 101])
+def test_medians_of_columns_are_those_of_numpy(rows: int, rng: np.random.Generator):
+    values = rng.normal(size=(rows, 4))
+    np.testing.assert_array_equal(estimator._medians(values), np.median(values, axis=0))
+    values[0, 1] = np.nan
+    if rows > 1:
+        np.testing.assert_array_equal(estimator._medians(values), np.nanmedian(values, axis=0))

@@ -95,13 +95,23 @@ def _same_scale(pairs: SignalPairs, shift: int) -> tuple[float, float, float, fl
         if len(follower) >= MIN_ROWS:
             difference = follower - reference
             # An offset is not a delay.
-            # `nanmedian` takes ten times as long.
-            median = np.median if np.isfinite(difference).all() else np.nanmedian
-            differences.append(difference - median(difference, axis=0))
+            differences.append(difference - _medians(difference))
     if not differences:
         return None
-    mean = float(np.nanmean(np.square(np.concatenate(differences))))
-    return (mean, 1.0, np.nan, float(np.sqrt(mean))) if np.isfinite(mean) else None
+    squares = np.square(np.concatenate(differences))
+    mean = float(np.add.reduce(squares, axis=None)) / squares.size  # `nanmean` takes five times as long
+    if math.isnan(mean):
+        mean = float(np.nanmean(squares))
+    return (mean, 1.0, np.nan, math.sqrt(mean)) if math.isfinite(mean) else None
+
+
+def _medians(values: np.ndarray) -> np.ndarray:
+    """(columns,) medians of the rows that are known. The functions of NumPy take several times as long."""
+    if not np.isfinite(values).all():
+        return np.nanmedian(values, axis=0)
+    low, high = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, (low, high), axis=0)
+    return ordered[low] if low == high else (ordered[low] + ordered[high]) / 2
 
 
 def _best_line(pairs: SignalPairs, shift: int) -> tuple[float, float, float, float] | None:
