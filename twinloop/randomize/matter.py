@@ -156,8 +156,8 @@ MATTER = (
               1.0, (1.0, 10.0), "1 is MuJoCo's default, 10 what its manual advises for manipulation; left out of "
               "`realistic`, since it may halve the speed", (0.1, 100.0), apply=_impratio, realistic=False, reach=0.0),
     Parameter("solver_iterations", "physics", "contact", "steps", "most steps the solver takes to find contact forces",
-              100.0, (4.0, 20.0), "measured here: 4 steps lost no grasp of 64, 3 lost 13 of 32, and from about 10 on "
-              "nothing changes; 100 is MuJoCo's default",
+              100.0, (6.0, 20.0), "measured with other rows of `realistic`, accepted of 64 with 4, 5, 6 and 20 steps: "
+              "Panda 51, 60, 62, 62, SO-101 14, 47, 63, 63 (`benchmarks/solver_steps.py`); 100 is MuJoCo's default",
               (1.0, 1000.0), apply=_iterations, only_with=("rigid",), reach=0.0,
               picture=Picture("height", over=(2.0, 20.0),
                               why="With too few iterations the object is not held; six are enough.")),

@@ -18,7 +18,9 @@ CLEARANCE_M = 0.015
 SHIFT_ROWS = ("object_shift_probability", "object_shift_cm", "object_shift_at_s")
 """Rows that move the first thing over the table, which is impossible where it is inside something."""
 HAND_M = 0.06
-"""Radius of the room that a hand needs at a handle."""
+"""Radius of the room that a hand needs at a handle, or to push a thing over the table."""
+WAY_POINTS = 5
+"""Places along the way of a pushed thing that other bodies keep clear of."""
 RING_M, RINGS, RING_PLACES = 0.02, 20, 16
 """Distance of the rings on which a free place is looked for, their number, and places on each."""
 
@@ -165,6 +167,18 @@ class Layout:
 
     def _on_table(self, xy_m: tuple[float, float], *, front_m: float = 0.0) -> tuple[tuple[float, float], float]:
         return (xy_m, 0.0) if self._area is None else self._area.place(xy_m, front_m=front_m)
+
+    def way(self, thing: str, to: str, *, behind_m: float) -> None:
+        """Keep the straight way of a pushed thing to a place free of bodies that are not part of the task.
+
+        Args:
+            behind_m: how far behind the thing the hand begins.
+        """
+        first, last = (self._poses[name][:, :2] for name in (thing, to))
+        way = last - first
+        direction = way / np.maximum(np.sqrt(np.square(way).sum(axis=1)), 1e-6)[:, None]
+        begin = first - behind_m * direction
+        self._fronts += [(begin + share * (last - begin), HAND_M) for share in np.linspace(0, 1, WAY_POINTS)]
 
     def pose(self, name: str, poses: np.ndarray, *, clear_m: float = 0.0) -> None:
         """Put an entity at (n, 7) poses. Things that are placed later keep `clear_m` away."""

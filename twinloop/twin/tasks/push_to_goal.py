@@ -14,6 +14,8 @@ from twinloop.twin.task import Task
 
 OBJECT_XY_M, GOAL_XY_M = (0.46, -0.1), (0.54, 0.1)
 RADIUS_M = 0.05
+BEHIND_M = 0.08
+"""Distance from the puck to the fingers that come down behind it."""
 IN_ZONE = at("object", "goal", within_m=RADIUS_M)
 
 
@@ -21,6 +23,8 @@ def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     layout = Layout(draw, count, entities)
     layout.thing("object", OBJECT_XY_M)
     layout.zone("goal", GOAL_XY_M)
+    # The expert pushes straight on, so nothing may stand on the way.
+    layout.way("object", "goal", behind_m=BEHIND_M)
     return layout.done()
 
 
