@@ -1,6 +1,8 @@
 """Hand the object to a person: pick it up, bring it to an open palm and release it. The palm comes, waits and goes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, partial
 
 import mujoco
 import numpy as np
@@ -9,8 +11,10 @@ from twinloop.twin.entity import Draw, Entity, Fixture, Thing
 from twinloop.twin.failure import FELL_OFF_TABLE, NEVER_GRASPED, NEVER_REACHED, EpisodeSummary, Failure
 from twinloop.twin.language import Language
 from twinloop.twin.objects import OBJECTS
+from twinloop.twin.phase import Phase
 from twinloop.twin.placing import Layout
 from twinloop.twin.relations import at, at_rest, let_go
+from twinloop.twin.robot import Robot
 from twinloop.twin.scene import Start
 from twinloop.twin.skills import carry, grasp, hand_over, lift
 from twinloop.twin.task import Task
@@ -38,12 +42,19 @@ def furnish(_spec: mujoco.MjSpec, hand: mujoco.MjsBody) -> None:
 def start(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     layout = Layout(draw, count, entities)
     layout.thing("object", OBJECT_XY_M)
-    layout.pose("goal", hand_poses(draw, np.zeros(count)))
+    palm = entities["goal"]
+    assert isinstance(palm, Fixture)
+    assert palm.path is not None
+    layout.pose("goal", palm.path(draw, np.zeros(count)))
     return layout.done()
 
 
-def hand_poses(draw: Draw, time_s: np.ndarray) -> np.ndarray:
-    """(n, 7) pose of the palm: moving in (with a stop half-way), waiting, or moving out."""
+def hand_poses(draw: Draw, time_s: np.ndarray, *, palm_m: np.ndarray = PALM_AT_M) -> np.ndarray:
+    """(n, 7) pose of the palm: moving in (with a stop half-way), waiting, or moving out.
+
+    Args:
+        palm_m: where the palm usually waits.
+    """
     way_m = np.linalg.norm(FROM_M)
     travel_s = way_m / draw["hand_speed_m_s"]
     pause_s = draw["hand_hesitation_s"]
@@ -56,7 +67,7 @@ def hand_poses(draw: Draw, time_s: np.ndarray) -> np.ndarray:
     reach = np.column_stack([draw[f"hand_reach_cm.{axis}"] for axis in "xyz"]) / 100
     yaw = np.deg2rad(draw["hand_turn_deg"])
     poses = np.zeros((len(time_s), 7))
-    poses[:, :3] = PALM_AT_M + reach + away[:, None] * FROM_M
+    poses[:, :3] = palm_m + reach + away[:, None] * FROM_M
     poses[:, 2] += draw["table_height_cm"] / 100
     poses[:, 3], poses[:, 6] = np.cos(yaw / 2), np.sin(yaw / 2)
     return poses
@@ -88,6 +99,35 @@ FAILURES = (
 )
 
 
+def _program(*, height_m: float, speed_m_s: float) -> tuple[Phase, ...]:
+    """The person does not wait for long, so the way over the palm is short and fast."""
+    return (
+        *grasp("object"),
+        *lift("object"),
+        *carry("object", to="goal", height_m=height_m, speed_m_s=speed_m_s, longest_s=8.0),
+        *hand_over("object", to="goal"),
+    )
+
+
+@cache
+def fitted(robot: Robot) -> Task:
+    """The task with the palm as near to the arm as other places.
+
+    The palm is within reach of a short arm as it is. That arm moves more slowly, and higher above the palm: its hand
+    leans on the way, and a thing in its wedge of jaws slips sooner.
+    """
+    if robot.area is None:
+        return HANDOVER
+    if robot.is_short:
+        return replace(HANDOVER, program=_program(height_m=0.08, speed_m_s=0.4), fitted=None)
+    thing, palm = HANDOVER.entities
+    assert isinstance(palm, Fixture)
+    x, y, z = PALM_AT_M
+    (near_x, near_y), _ = robot.area.place((x, y))
+    path = partial(hand_poses, palm_m=np.array([near_x, near_y, z]))
+    return replace(HANDOVER, entities=(thing, replace(palm, path=path)), fitted=None)
+
+
 HANDOVER = Task(
     name="handover",
     entities=(
@@ -95,12 +135,7 @@ HANDOVER = Task(
         Fixture("goal", furnish, person=True, path=hand_poses, words="the person"),
     ),
     start=start,
-    program=(
-        *grasp("object"),
-        *lift("object"),
-        *carry("object", to="goal", height_m=0.08, speed_m_s=0.4, longest_s=8.0),
-        *hand_over("object", to="goal"),
-    ),
+    program=_program(height_m=0.05, speed_m_s=0.5),
     # The surface of a palm is slightly soft.
     success=(
         at("object", "goal", within_m=ON_PALM_M, height_tolerance_m=0.012),
@@ -123,4 +158,5 @@ HANDOVER = Task(
     )),
     goal="goal",
     failures=FAILURES,
+    fitted=fitted,
 )  # fmt: skip
