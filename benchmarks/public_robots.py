@@ -4,10 +4,10 @@
 
 DIR has a folder for each repository, named as in `MODELS`: `git clone https://github.com/OWNER/NAME DIR/NAME`. For each
 model, `inspect-robot` proposes a mapping, and `generate` makes 16 episodes of pick_and_place with it, unchanged. The
-only options are those that the messages ask for: `--package NAME=DIR` with a folder of that name in the repository, and
-`--root` with the repository. A model is written to benchmarks/results/public_robots.json as it ends, so a stopped run
-continues. The models were chosen by file name, and none of them was looked at before the run. Models whose mesh files
-were absent in the copy at hand were left out beforehand.
+only options are those that the messages ask for: `--package NAME=DIR` with a folder of that name in the repository,
+`--root` with the repository, and `--skip-missing-meshes`. A model is written to benchmarks/results/public_robots.json
+as it ends, so a stopped run continues. The models were chosen by file name, and none of them was looked at before the
+run. Models whose mesh files were absent in the copy at hand were left out beforehand.
 """
 
 import argparse
@@ -175,8 +175,13 @@ def remedy(error: str, file: Path, root: Path, options: list[str]) -> list[str]:
         for above in file.parents:
             folders = sorted(place for place in above.rglob(package[1]) if place.is_dir())
             if folders or above == root:
-                return ["--package", f"{package[1]}={folders[0]}"] if folders else []
-    return ["--root", str(root)] if "--root DIR" in error and "--root" not in options else []
+                if folders:
+                    return ["--package", f"{package[1]}={folders[0]}"]
+                break
+    if "--root DIR" in error and "--root" not in options:
+        return ["--root", str(root)]
+    skip = "--skip-missing-meshes"
+    return [skip] if skip in error and skip not in options else []
 
 
 def main() -> None:

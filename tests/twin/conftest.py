@@ -8,6 +8,7 @@ import pytest
 
 from twinloop.errors import ModelError
 from twinloop.twin.robot_files import model_source
+from twinloop.twin.robot_files.missing_assets import leave_out
 from twinloop.twin.robot_files.urdf_spec import spec_of
 
 
@@ -18,10 +19,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def compile_here(path: Path, text: str = "", assets: Mapping[str, bytes] | None = None) -> None:
+def compile_here(
+    path: Path, text: str = "", assets: Mapping[str, bytes] | None = None, *, missing: tuple[str, ...] = ()
+) -> None:
     """`try_out` in this process. The models of these tests are small, and a process takes a third of a second."""
     try:
         spec = spec_of(text, dict(assets or {})) if text else mujoco.MjSpec.from_file(str(path))
+        leave_out(spec, missing)
         spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         raise ModelError(f"{path}: MuJoCo cannot compile it: {error}") from None

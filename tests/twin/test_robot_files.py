@@ -41,11 +41,27 @@ def test_shapes_without_their_meshes_can_be_left_out(folder: Path, capsys: pytes
     assert robot.build().body("forearm").geoms == []
 
 
-def test_only_urdf_files_are_read_without_meshes(folder: Path, capsys: pytest.CaptureFixture[str]):
-    (folder / "arm.xml").write_text("<mujoco/>")
-    code, _, err = inspect(capsys, "arm.xml", "--skip-missing-meshes")
-    assert code == 2
-    assert "--skip-missing-meshes is for URDF files" in err
+def test_an_mjcf_is_read_without_its_missing_meshes_and_textures(folder: Path, capsys: pytest.CaptureFixture[str]):
+    links, ends = "", ""
+    for number in range(6):
+        links += f"<body pos='0 0 .15' name='l{number}'><joint name='j{number}' axis='0 {number % 2} {1 - number % 2}'"
+        links += " range='-2 2'/>" + ("<geom type='mesh' mesh='shell' material='wood'/>" if number < 2 else "")
+        links += "" if number == 1 else "<geom size='.02'/>"
+        ends += "</body>"
+    (folder / "arm.xml").write_text(
+        "<mujoco><compiler angle='radian'/><asset><mesh file='shell.stl'/><mesh file='skin.stl'/>"
+        "<texture name='wood' type='2d' file='wood.png'/><material name='wood' texture='wood'/></asset>"
+        f"<worldbody>{links}{ends}</worldbody></mujoco>"
+    )
+    code, out, err = inspect(capsys, "arm.xml")
+    assert (code, out) == (2, "")
+    assert "<mesh> names 'shell.stl', <mesh> names 'skin.stl', <texture> names 'wood.png'" in err
+    assert "--skip-missing-meshes" in err
+    code, text, _ = inspect(capsys, "arm.xml", "--skip-missing-meshes")
+    assert code == 0
+    assert "3 files are missing and left out: shell.stl, skin.stl, wood.png" in text
+    robot = config_from_text(text, name="cell.yaml", folder=folder).scene.robot
+    assert robot.build().compile().body("l1").mass > 0
 
 
 def test_a_root_allows_assets_beside_the_folder_of_an_mjcf(folder: Path, capsys: pytest.CaptureFixture[str]):

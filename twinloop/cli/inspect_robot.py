@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-missing-meshes",
         action="store_true",
-        help="leave out shapes of a URDF whose mesh file or package is not there",
+        help="leave out shapes whose mesh file or package is not there",
     )
     parser.add_argument(
         "--arm", default="", metavar="BODY", help="first body of the arm, for a model with several arms"
@@ -50,8 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     packages = dict(_package(word) for word in args.package)
     source = ModelSource(args.file, args.root, packages, args.skip_missing_meshes)
-    if args.skip_missing_meshes and not source.is_urdf:
-        raise UsageError(f"--skip-missing-meshes is for URDF files; {args.file} is an MJCF file")
     written: dict[str, Any] = {"urdf" if source.is_urdf else "mjcf": str(args.file)}
     if args.root:
         written["root"] = str(args.root)

@@ -71,7 +71,7 @@ class MjcfRobot:
         Text(help="the package's folder"), what="package",
         help="folders of ROS packages by name, relative to the config file, for package:// paths",
     )  # fmt: skip
-    skip_missing_meshes: bool = flag(False, help="leave out shapes of a URDF whose mesh file or package is not there")
+    skip_missing_meshes: bool = flag(False, help="leave out shapes whose mesh file or package is not there")
     torque_limits_nm: tuple[float, ...] | None = numbers(
         None, low=1e-3, high=1e5, unit="N·m", help="torque limit of each arm joint", otherwise="those of the model"
     )

@@ -15,6 +15,7 @@ from xml.parsers import expat
 from twinloop.durable import read_bounded
 from twinloop.errors import ModelError, StorageError
 from twinloop.twin.robot_files.mesh_checks import refuse_lfs_pointer
+from twinloop.twin.robot_files.missing_assets import OPTIONAL
 
 MOST_BYTES = 16 * 1024 * 1024
 MOST_ASSET_BYTES = 512 * 1024 * 1024
@@ -32,7 +33,21 @@ GRIDS = {
     "user": ("dim",),
 }
 PREFIXED = re.compile(rb"<(/?)(\w+):(\w+)")
+WITHOUT_MESHES = "To leave their shapes out: `skip_missing_meshes: true`, --skip-missing-meshes"
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50, "E": 1 << 60}
+
+
+@dataclass(frozen=True)
+class MjcfFiles:
+    """Files of a checked model.
+
+    Attributes:
+        files: the model and all files that it names and that are there.
+        missing: names of mesh and texture files that are not there, as the model has them.
+    """
+
+    files: list[Path]
+    missing: tuple[str, ...]
 
 
 def checked_files(path: Path, *, root: Path | None = None) -> list[Path]:
@@ -40,6 +55,16 @@ def checked_files(path: Path, *, root: Path | None = None) -> list[Path]:
 
     Args:
         root: folder that all files must lie in; default: the model's folder.
+    """
+    return check_files(path, root=root, skip_missing=False).files
+
+
+def check_files(path: Path, *, root: Path | None, skip_missing: bool) -> MjcfFiles:
+    """Check the model.
+
+    Args:
+        root: folder that all files must lie in; default: the model's folder.
+        skip_missing: mesh and texture files need not be there.
     """
     root = (root or path.parent).resolve()
     allowed = _Allowed(path.parent.resolve(), root)
@@ -49,21 +74,26 @@ def checked_files(path: Path, *, root: Path | None = None) -> list[Path]:
     if total > MOST_ELEMENTS:
         raise ModelError(f"{path}: {total:,} elements, repeats counted; a model may have {MOST_ELEMENTS:,} at most")
     folders = _folders(trees)
-    files = list(trees)
+    files, missing = list(trees), {}
     for file, tree in trees.items():
         for element in tree.iter():
             _refuse_large(file, element)
-            files += [
-                allowed.file(file, name, element.tag, folders)
-                for name in _named_files(element)
-                if element.tag not in ("include", "model")
-            ]
+            for name in _named_files(element) if element.tag not in ("include", "model") else ():
+                target = allowed.file(file, name, element.tag, folders)
+                if target is not None:
+                    files.append(target)
+                elif element.tag not in OPTIONAL:
+                    raise allowed.absent(file, [f"<{element.tag}> names {name!r:.80}"])
+                else:
+                    missing[name] = f"<{element.tag}> names {name!r:.80}"
+    if missing and not skip_missing:
+        raise allowed.absent(path, list(missing.values()), remedy=f" {WITHOUT_MESHES}")
     size = sum(file.stat().st_size for file in set(files))
     if size > MOST_ASSET_BYTES:
         raise ModelError(
             f"{path}: it and the files it names have {size:,} bytes; {MOST_ASSET_BYTES:,} at most are read"
         )
-    return files
+    return MjcfFiles(files, tuple(missing))
 
 
 def _collect(path: Path, allowed: "_Allowed", trees: dict[Path, ElementTree.Element], *, depth: int) -> None:
@@ -78,7 +108,10 @@ def _collect(path: Path, allowed: "_Allowed", trees: dict[Path, ElementTree.Elem
             raise ModelError(f"{path}: <{element.tag}> loads code into the engine and is not allowed")
         if element.tag in ("include", "model"):
             for name in _named_files(element):
-                _collect(allowed.file(path, name, element.tag, {}), allowed, trees, depth=depth + 1)
+                target = allowed.file(path, name, element.tag, {})
+                if target is None:
+                    raise allowed.absent(path, [f"<{element.tag}> names {name!r:.80}"])
+                _collect(target, allowed, trees, depth=depth + 1)
 
 
 def refuse_part(path: Path) -> None:
@@ -128,8 +161,11 @@ class _Allowed:
     folder: Path
     root: Path
 
-    def file(self, file: Path, name: str, tag: str, folders: dict[str, set[str]]) -> Path:
-        """The file with this name. Every place where the engine may look for it must be inside the root."""
+    def file(self, file: Path, name: str, tag: str, folders: dict[str, set[str]]) -> Path | None:
+        """The file with this name; None if it is not there.
+
+        Every place where the engine may look for it must be inside the root.
+        """
         kind = {"mesh": "meshdir", "texture": "texturedir"}.get(tag, "assetdir")
         places = folders.get(kind, {""}) | folders.get("assetdir", {""})
         try:
@@ -147,7 +183,16 @@ class _Allowed:
             if target.is_file():
                 refuse_lfs_pointer(target, f"{target}: <{tag}> of {file.name}")
                 return target
-        raise ModelError(f"{file}: <{tag}> names {name!r:.80}, but there is no such file in {self.root}. Put it there")
+        return None
+
+    def absent(self, file: Path, missing: list[str], *, remedy: str = "") -> ModelError:
+        """The error for files that are not there."""
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        what, where = ("file", "Put it there.") if len(missing) == 1 else ("files", "Put them there.")
+        return ModelError(
+            f"{file}: {', '.join(missing[:MOST_NAMED])}{more}, but there is no such {what} in {self.root}. "
+            f"{where}{remedy}"
+        )
 
 
 def _expanded(element: ElementTree.Element) -> int:

@@ -20,16 +20,19 @@ MOST_CPU_S = 20
 LONGEST_S = 120
 
 
-def try_out(path: Path, text: str = "", assets: Mapping[str, bytes] | None = None) -> None:
+def try_out(
+    path: Path, text: str = "", assets: Mapping[str, bytes] | None = None, *, missing: tuple[str, ...] = ()
+) -> None:
     """Raise ModelError unless MuJoCo compiles the file within the limits.
 
     Args:
         text: compile this text of the model instead of the file's.
         assets: contents of meshes by the name that `text` gives them.
+        missing: names of mesh and texture files that are left out.
     """
     encoded = {name: base64.b64encode(content).decode() for name, content in (assets or {}).items()}
-    given = json.dumps({"text": text, "assets": encoded}) if text else ""
-    command = [sys.executable, "-m", "twinloop.twin.robot_files.trial", "-" if text else str(path.resolve())]
+    given = json.dumps({"text": text, "assets": encoded, "missing": missing})
+    command = [sys.executable, "-m", "twinloop.twin.robot_files.trial", str(path.resolve())]
     # One thread only, because the stack and heap of each thread count towards the limit of address space.
     one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     environment = {**os.environ, **one, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -53,15 +56,17 @@ def main(path: str) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     import mujoco
 
+    from twinloop.twin.robot_files.missing_assets import leave_out
     from twinloop.twin.robot_files.urdf_spec import spec_of
 
+    given = json.load(sys.stdin)
     try:
-        if path == "-":
-            given = json.load(sys.stdin)
+        if given["text"]:
             assets = {name: base64.b64decode(content) for name, content in given["assets"].items()}
             spec = spec_of(given["text"], assets)
         else:
             spec = mujoco.MjSpec.from_file(path)
+            leave_out(spec, tuple(given["missing"]))
         spec.compile()
     except (ValueError, mujoco.FatalError, MemoryError) as error:
         sys.exit(" ".join(str(error).split()) or "out of memory")

@@ -16,7 +16,7 @@ import numpy as np
 
 from twinloop.errors import ModelError
 from twinloop.twin.robot_files.mesh_checks import CONVERTED, READABLE, check_mesh, is_closed
-from twinloop.twin.robot_files.mjcf_file import MOST_ASSET_BYTES, parse
+from twinloop.twin.robot_files.mjcf_file import MOST_ASSET_BYTES, WITHOUT_MESHES, parse
 from twinloop.twin.robot_files.urdf_spec import guess_inertia, mend_inertias, spec_of
 
 PACKAGE = "package://"
@@ -24,7 +24,6 @@ FILE = "file://"
 INSTALLED = re.compile(r"^(?:file://)?/.*/share/([^/]+/.+)$")
 MOST_NAMED = 5
 MOVING = ("revolute", "continuous", "prismatic")
-WITHOUT_MESHES = "To leave their shapes out: `skip_missing_meshes: true`, --skip-missing-meshes"
 
 
 class UnknownPackageError(ModelError):
@@ -104,7 +103,8 @@ def _refuse_xacro(path: Path, tree: ElementTree.Element) -> None:
     macros = any("xacro" in element.tag or "${" in " ".join(element.attrib.values()) for element in tree.iter())
     if macros:
         raise ModelError(
-            f"{path}: has xacro macros. Expand them first: xacro {path.name} > {path.stem.split('.')[0]}.urdf"
+            f"{path}: has xacro macros. Expand them first: xacro {path.name} > {path.stem.split('.')[0]}.urdf "
+            "(the command comes with ROS, or with `pip install xacro`)"
         )
 
 

@@ -86,7 +86,7 @@ class _Inspection:
     def __init__(self, source: ModelSource, arm: str, gripper: str, written: dict[str, Any]):
         self.source, self.written = source, written
         self.missing: list[str] = []
-        self.notes: list[str] = list(source.urdf.notes) if source.is_urdf else []
+        self.notes: list[str] = list(source.notes)
         self.spec = source.spec()
         if not source.is_urdf and in_radians(mujoco.MjSpec.from_file(str(source.path))):
             self.notes.append("the file does not say that its angles are radians; in degrees its joints would not move")
