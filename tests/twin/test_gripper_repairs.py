@@ -11,6 +11,10 @@ from tests.twin.small_robots import MIMIC, urdf_arm
 from tests.twin.test_finger_shapes import finger
 from twinloop.errors import ModelError
 from twinloop.run.config import config_from_text
+from twinloop.run.twin import twin_of
+from twinloop.simulate.cell import Cell
+from twinloop.simulate.expert import Expert
+from twinloop.simulate.rollout import rollout
 from twinloop.twin.robot_files import finger_shapes
 from twinloop.twin.robot_files.inspection.fingers import outward_axis
 from twinloop.twin.robot_files.mapping import GripperMapping
@@ -38,6 +42,46 @@ def test_heavy_fingers_are_closed_slowly(folder: Path):
     assert any("heavy" in note for note in proposal.notes)
     robot = config_from_text(yaml_of(proposal), name="cell.yaml", folder=folder).scene.robot
     assert robot.closing_speed == gripper["closing_speed"]
+
+
+def test_jaws_whose_joints_increase_as_they_close_are_closed_slowly_too(folder: Path):
+    spec = with_jaws(most_rad=0.8, armature=0.1)
+    for side in ("left", "right"):
+        joint = spec.joint(f"{side}_jaw")
+        joint.axis, joint.range = -joint.axis, (-0.8, 0)
+    spec.actuator("jaws").ctrlrange = (-0.8, 0)
+    proposal, gripper = proposal_of(written(folder, spec))
+    assert gripper["open"] < gripper["closed"]
+    config = config_from_text(yaml_of(proposal), name="cell.yaml", folder=folder)
+    twin = twin_of(config)
+    expert = Expert(twin, config.expert, width=2, seed=1)
+    (episodes,) = rollout(Cell(twin, width=2), iter([config.sampler(seed=1).draw(0, 2)]), expert, seed=1)
+    assert episodes.success.all()
+    opening = episodes["action"][: episodes.lengths[0], -1]
+    assert np.diff(opening).max() == pytest.approx(gripper["closing_speed"] * twin.control_period_s, rel=0.01)
+
+
+def test_a_pad_at_the_tip_of_a_fixed_jaw_does_not_make_up_for_a_jaw_that_slants(folder: Path):
+    spec = with_jaws(most_rad=1.2)
+    for element in (*spec.equalities, spec.joint("left_jaw")):
+        spec.delete(element)
+    tip = {"type": mujoco.mjtGeom.mjGEOM_BOX, "size": [0.01, 0.002, 0.005], "pos": [0, -0.012, JAW_M - 0.005]}
+    spec.body("left_jaw").add_geom(mass=0.001, **tip)
+    # The faces are parallel at an opening of 20 mm; the pad stands out by 4 mm.
+    spec.body("right_jaw").pos = (0, -0.03, 0.06)
+    spec.joint("right_jaw").range = spec.actuator("jaws").ctrlrange = (-0.3, 1.2)
+    proposal, _ = proposal_of(written(folder, spec))
+    assert 0.01 < proposal.mapping["widest_grip_m"] < 0.03
+
+
+def test_a_hand_that_hardly_opens_is_replaced(folder: Path):
+    spec = build()
+    for side in ("left", "right"):
+        spec.joint(f"{side}_finger").range = (0, 0.008)
+    spec.actuator("gripper").ctrlrange = (0, 0.008)
+    proposal, gripper = proposal_of(written(folder, spec))
+    assert gripper["attach"] == "robotiq_2f85"
+    assert any("it opens by 16 mm only" in line for line in proposal.missing)
 
 
 def test_fingers_that_would_pass_each_other_stop_where_they_meet(folder: Path):

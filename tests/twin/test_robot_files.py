@@ -62,6 +62,9 @@ def test_an_mjcf_is_read_without_its_missing_meshes_and_textures(folder: Path, c
     assert "3 files are missing and left out: shell.stl, skin.stl, wood.png" in text
     robot = config_from_text(text, name="cell.yaml", folder=folder).scene.robot
     assert robot.build().compile().body("l1").mass > 0
+    # In a file that is included the engine changes the names of files that are not there.
+    (folder / "scene.xml").write_text("<mujoco><include file='arm.xml'/></mujoco>")
+    assert inspect(capsys, "scene.xml", "--skip-missing-meshes")[0] == 0
 
 
 def test_a_root_allows_assets_beside_the_folder_of_an_mjcf(folder: Path, capsys: pytest.CaptureFixture[str]):

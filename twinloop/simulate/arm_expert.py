@@ -35,6 +35,10 @@ MOST_AHEAD_RAD = 0.5
 """How far a command may be from the measured position. The predicted position of a joint that is stuck, such as in a
 thing that sticks to the table, follows its commands for a while, so `LEAD_RAD` alone does not bound them."""
 GRIPPED_N = 3.0
+CLOSES_S, MAX_SLOW_S = (
+    1.0,
+    2.5,
+)  # time in which fingers grip a thing, and the most that fingers that close slowly take longer
 STALLED_M = 0.055
 FUNNEL, FREE_M = 1.5, 0.003
 """Distance held back for each metre of error across the approach, and the error that holds nothing back."""
@@ -65,6 +69,9 @@ class ArmExpert:
         self._area = twin.task.area if robot.is_short else None
         self._lowest, self._highest = twin.arm_limits_rad[joints].T
         self._fastest = VELOCITY_SHARE * np.array(robot.velocity_limits_rad_s[joints])
+        gripper, speed = index.arm.gripper, (index.arm.robot or robot).closing_speed
+        slow_s = 0.0 if speed is None else min(abs(gripper.open - gripper.closed) / speed, MAX_SLOW_S)
+        self._closing_ticks = round((CLOSES_S + slow_s) * twin.control_hz)
         self._all = np.arange(width)
         self.phase = np.zeros(width, int)
         self.ticks = np.zeros(width, int)
@@ -120,8 +127,8 @@ class ArmExpert:
         stalled = (ticks > program.stalls[phase]) & (distance < STALLED_M)
         arrived = ((missing < program.tolerance[phase]) & aligned) | stalled
         left, right = view.finger_force_n.T
-        # Fingers that close on nothing never press. The phase ends after a second, and the lift detects the loss.
-        gripped = (np.minimum(left, right) > GRIPPED_N) | (ticks > self.twin.control_hz)
+        # Fingers that close on nothing never press. The phase ends after a while, and the lift detects the loss.
+        gripped = (np.minimum(left, right) > GRIPPED_N) | (ticks > self._closing_ticks)
         # Open fingers may touch a neighbour, so a release ends after a second too.
         opened = (np.maximum(left, right) < 0.1) | (ticks > self.twin.control_hz)
         own = program.done(view, phase) if CONDITION in program.until else arrived

@@ -104,8 +104,9 @@ class Expert:
         closed = np.stack([arm.program.closed[arm.phase] for arm in self._arms], axis=1)
         opening = np.where(closed, self._closed, self._open)
         if self._closes_slowly:
-            opening = np.where(closed, np.maximum(opening, self._opening - self._closes), opening)
-            self._opening = opening
+            # The joint of some grippers increases as they close.
+            step = np.clip(opening - self._opening, -self._closes, self._closes)
+            opening = self._opening = np.where(closed, self._opening + step, opening)
         slipping = (self._tick >= self._slips_at) & (self._tick < self._slips_at + self._slip)
         quiet = [arm.program.noise[arm.phase, None] for arm in self._arms]
         noise = _joined([self._noise[:, index.columns] * factor

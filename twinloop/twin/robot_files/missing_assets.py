@@ -1,5 +1,7 @@
 """Mesh and texture files of an MJCF file that are not there: what names them is left out of the spec."""
 
+from pathlib import PurePath
+
 import mujoco
 import numpy as np
 
@@ -14,7 +16,7 @@ def leave_out(spec: mujoco.MjSpec, missing: tuple[str, ...]) -> None:
 
     A body that has no mass without them gets that of a small sphere.
     """
-    meshes = [mesh for mesh in spec.meshes if mesh.file in missing]
+    meshes = [mesh for mesh in spec.meshes if _is_one_of(mesh.file, missing)]
     names = {mesh.name for mesh in meshes}
     for body in spec.bodies:
         shapes = [geom for geom in body.geoms if geom.meshname in names]
@@ -24,13 +26,19 @@ def leave_out(spec: mujoco.MjSpec, missing: tuple[str, ...]) -> None:
             body.mass, body.ipos, body.iquat = GUESSED_KG, (0, 0, 0), (1, 0, 0, 0)
             body.inertia = np.full(3, 0.4 * GUESSED_KG * GUESSED_RADIUS_M**2)
             body.explicitinertial = True
-    textures = [texture for texture in spec.textures if texture.file in missing]
+    textures = [texture for texture in spec.textures if _is_one_of(texture.file, missing)]
     for material in spec.materials:
         material.textures = [
             "" if name in {texture.name for texture in textures} else name for name in material.textures
         ]
     for element in (*meshes, *textures):
         spec.delete(element)
+
+
+def _is_one_of(file: str, missing: tuple[str, ...]) -> bool:
+    """Whether a file has one of these names. The engine puts folders before names in files that are included."""
+    parts = PurePath(file).parts
+    return bool(parts) and any(parts[-len(PurePath(name).parts) :] == PurePath(name).parts for name in missing)
 
 
 def _has_mass(geom: mujoco.MjsGeom) -> bool:

@@ -326,22 +326,29 @@ class Grip:
         return None if speed * QUICK_S > abs(opening) else float(f"{speed:.3g}")
 
     def wedge_rad(self, tool: ToolPose, data: mujoco.MjData) -> float:
-        """The angle between the pads beside the tool's frame; positive if they are farther apart at the tips."""
+        """The angle between the pads beside the tool's frame; positive if they are farther apart at the tips.
+
+        With a single jaw it is at least the angle of either pad to the direction out of the hand. A pad on the other
+        side that stands out at its tip does not make up for a jaw that presses things out of the hand.
+        """
         to_world = data.xmat[self._hand].reshape(3, 3)
         _, closing, outward = (to_world @ tool.rotation).T
+        first, second = self.tips(data)
         middle = data.xpos[self._hand] + to_world @ tool.offset_m
+        # A single jaw closes past the tool's frame, so that the rays must start between the tips.
+        middle = middle + closing * (((first + second) / 2 - middle) @ closing)
         points = [middle + along_m * outward for along_m in (-PAD_M, PAD_M)]
-        way = np.sign((self.tips(data)[1] - self.tips(data)[0]) @ closing) * closing
+        way = np.sign((second - first) @ closing) * closing
         widths = [
-            distance_m(self._model, data, (finger,), point, sign * way)
+            [distance_m(self._model, data, (finger,), point, sign * way) for point in points]
             for finger, sign in zip(self._fingers, (-1.0, 1.0), strict=True)
-            for point in points
         ]
-        if min(widths) < 0:
+        if np.min(widths) < 0:
             # Jaws that are wide open swing away from the tool's frame.
             return self._turned_rad(data)
-        inner, outer = widths[0] + widths[2], widths[1] + widths[3]
-        return float(np.arctan((outer - inner) / (2 * PAD_M)))
+        spreads_m = [outer - inner for inner, outer in widths]
+        widest_m = max(sum(spreads_m), *spreads_m) if len(self._turning) == 1 else sum(spreads_m)
+        return float(np.arctan(widest_m / (2 * PAD_M)))
 
     def _turned_rad(self, data: mujoco.MjData) -> float:
         """The angle by which the fingers have turned against each other since they were closed."""

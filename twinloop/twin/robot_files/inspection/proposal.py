@@ -10,7 +10,12 @@ import numpy as np
 from twinloop.config.record import write_record
 from twinloop.errors import ModelError
 from twinloop.twin.robot_files.inspection.arm_load import load_of
-from twinloop.twin.robot_files.inspection.fingers import count_fingers, find_fingers, fitting_site
+from twinloop.twin.robot_files.inspection.fingers import (
+    ToolPose,
+    count_fingers,
+    find_fingers,
+    fitting_site,
+)
 from twinloop.twin.robot_files.inspection.flange import find_flange
 from twinloop.twin.robot_files.inspection.grip import MIN_STROKE_M, Grip, drive_of_gripper
 from twinloop.twin.robot_files.inspection.grip_force import with_firm_grip
@@ -28,6 +33,9 @@ from twinloop.twin.robot_files.servos import drive_of, torque_limit_nm
 MOST_SAG_RAD = 0.005
 OBJECT_M, OBJECT_WIDTH_M = 0.05, 0.042
 FITTED = 0.8  # width of things that fit, as a share of the opening
+NARROWEST_M = 0.02
+"""Opening below which a hand is replaced: things that fit are smaller than the errors with which an arm moves."""
+ROOM = 2.0  # opening of fingers that close slowly, as a multiple of the width of things
 WIDE_M, OPEN_M = 0.11, 0.09  # a jaw that opens wider is not opened fully
 
 
@@ -253,7 +261,9 @@ class _Inspection:
             )
         hand = model.body(hand_name).id
         grasping = grip.with_gap(min(OBJECT_M, 0.6 * grip.stroke_m))
+        opened = grip.with_gap(OPEN_M) if grip.stroke_m > WIDE_M else grip.opened
         tool = grip.tool(grasping)
+        mapping = replace(mapping, widest_grip_m=self._widest_grip_m(grip, tool, opened))
         site = fitting_site(model, grip.opened, hand, tool)
         frame = site or ToolFrame(
             body=hand_name,
@@ -266,24 +276,34 @@ class _Inspection:
             )
         gripper, note = with_firm_grip(mapping.gripper, grip, grasping)
         self.notes += [note] if note else []
-        opened = grip.with_gap(OPEN_M) if grip.stroke_m > WIDE_M else grip.opened
-        width_m, parallel_m = grip.width_m(tool, opened), grip.parallel_m(tool)
-        if width_m < OBJECT_WIDTH_M:
-            self.notes.append(f"the fingers open {1000 * width_m:.0f} mm only; things of tasks are made to fit")
-            mapping = replace(mapping, widest_grip_m=round(max(FITTED * width_m, 0.002), 3))
-        if parallel_m < min(OBJECT_WIDTH_M, FITTED * width_m):
-            self.notes.append(
-                f"the jaws are a wedge for things above {1000 * parallel_m:.0f} mm; things of tasks are made to fit"
-            )
-            mapping = replace(mapping, widest_grip_m=round(max(parallel_m, 0.002), 3))
         tips_m = grip.closed_tips_m(tool, grasping)
         mapping = replace(mapping, closed_tips_m=tips_m if any(tips_m) else None)
         speed = grip.closing_speed()
         if speed is not None:
             self.notes.append("the fingers are heavy (armature of their joints); the expert closes them slowly")
             gripper = replace(gripper, closing_speed=speed)
+            opened = grip.with_gap(min(ROOM * (mapping.widest_grip_m or OBJECT_WIDTH_M), grip.gap_m(opened)))
         gripper = replace(gripper, open=round(grip.opening(opened), 4), closed=round(grip.opening(grip.closed), 4))
         return replace(mapping, tool_frame=frame, gripper=gripper)
+
+    def _widest_grip_m(self, grip: Grip, tool: ToolPose, opened: mujoco.MjData) -> float | None:
+        """Width of things that fit between the fingers and do not slip out of a wedge; None if those of tasks do."""
+        widest_m = None
+        width_m, parallel_m = grip.width_m(tool, opened), grip.parallel_m(tool)
+        if grip.stroke_m < NARROWEST_M:
+            raise UnusableGripper(
+                f"{self.source.path}: it opens by {1000 * grip.stroke_m:.0f} mm only, and the scripted expert needs "
+                f"{1000 * NARROWEST_M:.0f} mm"
+            )
+        if width_m < OBJECT_WIDTH_M:
+            self.notes.append(f"the fingers open {1000 * width_m:.0f} mm only; things of tasks are made to fit")
+            widest_m = round(max(FITTED * width_m, 0.002), 3)
+        if parallel_m < min(OBJECT_WIDTH_M, FITTED * width_m):
+            self.notes.append(
+                f"the jaws are a wedge for things above {1000 * parallel_m:.0f} mm; things of tasks are made to fit"
+            )
+            widest_m = round(max(parallel_m, 0.002), 3)
+        return widest_m
 
     def _grip(self, mapping: MjcfRobot, hand: str) -> tuple[mujoco.MjModel, Grip]:
         model = self._compile(mapping.build())

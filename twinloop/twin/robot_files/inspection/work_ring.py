@@ -10,12 +10,15 @@ from itertools import product
 import numpy as np
 
 from twinloop.twin.area import Area
-from twinloop.twin.robot_files.inspection.workspace import ENOUGH, Mount, MountFinder, about_z
+from twinloop.twin.robot_files.inspection.workspace import ENOUGH, HEIGHTS_M, Mount, MountFinder, about_z
 
-RADII_M = np.arange(0.09, 0.76, 0.03)
+MAX_RADIUS_M, RADII, MAX_STEP_M = 0.75, 24, 0.03
+"""Distances from the arm that are tried: so many, and for a short arm as many over its length."""
 ASIDE_RAD = 0.6
 """Angle between the directions in which the arm must be able to work and straight ahead."""
 HOME_RADII_M, HOME_HEIGHTS_M = (0.2, 0.3, 0.14, 0.4, 0.25), (0.24, 0.16)
+SMALL_M, SMALL_HEIGHTS_M = 0.45, (0.0, 0.035, 0.07, 0.105, 0.14)
+"""Heights of the base of an arm that is shorter than this."""
 WORK_HEIGHTS_M = (0.02, 0.15)
 NOISE_M = 0.02  # by which things start beside their places
 MIN_DEPTH_M, ENOUGH_M = 0.05, 0.15
@@ -41,7 +44,7 @@ def find_ring(finder: MountFinder) -> WorkRing | None:
     """The first ring that is deep enough for most tasks; else the deepest one; None if there is none."""
     best = None
     for finder.overlaps in (False, True):
-        for yaw_deg, height_m in product(finder.yaws_deg, finder.heights_m):
+        for yaw_deg, height_m in product(finder.yaws_deg, _heights_m(finder)):
             ring = _deepest(finder, yaw_deg, height_m)
             if ring is not None and (best is None or ring.depth_m > best.depth_m):
                 best = ring
@@ -50,6 +53,18 @@ def find_ring(finder: MountFinder) -> WorkRing | None:
         if best is not None:
             break
     return best
+
+
+def _heights_m(finder: MountFinder) -> tuple[float, ...]:
+    """Heights of the base above the table. A small arm needs a suitable one within centimetres."""
+    usual = finder.heights_m == HEIGHTS_M
+    return SMALL_HEIGHTS_M if usual and finder.length_m < SMALL_M else finder.heights_m
+
+
+def _radii_m(finder: MountFinder) -> np.ndarray:
+    """Distances from the first axis at which the arm is tried."""
+    step_m = min(MAX_STEP_M, finder.length_m / RADII)
+    return np.arange(3, min(RADII + 3, int(MAX_RADIUS_M / step_m) + 1)) * step_m
 
 
 def find_place(finder: MountFinder) -> tuple[Mount, Area | None]:
@@ -101,12 +116,13 @@ def _span(
 ) -> tuple[float, float]:
     """Nearest and farthest distance around `radius_m` at which the tool can work, in a direction."""
     x, y = np.cos(angle_rad), np.sin(angle_rad)
-    points = np.array([(radius * x, radius * y, height) for radius in RADII_M for height in WORK_HEIGHTS_M])
+    radii_m = _radii_m(finder)
+    points = np.array([(radius * x, radius * y, height) for radius in radii_m for height in WORK_HEIGHTS_M])
     poses, rotations = finder.turned(points, about_z(angle_rad) @ rotation)
-    works = np.all(finder.workable(poses, rotations, base, yaw_deg, home).reshape(len(RADII_M), -1), axis=1)
-    works, middle = np.asarray(works), int(np.abs(RADII_M - radius_m).argmin())
+    works = np.all(finder.workable(poses, rotations, base, yaw_deg, home).reshape(len(radii_m), -1), axis=1)
+    works, middle = np.asarray(works), int(np.abs(radii_m - radius_m).argmin())
     if not works[middle]:
         return 0.0, 0.0
     first = middle - int(np.argmin([*works[middle::-1], False])) + 1
     last = middle + int(np.argmin([*works[middle:], False])) - 1
-    return float(RADII_M[first]), float(RADII_M[last])
+    return float(radii_m[first]), float(radii_m[last])
