@@ -14,6 +14,7 @@ from twinloop.observe import tessellation
 from twinloop.observe.materials import material
 from twinloop.observe.mesh_detail import simplified
 from twinloop.observe.quality import RenderQuality
+from twinloop.observe.shading import FLAT_FACES, OWN_COORDINATES, PROJECTED
 from twinloop.observe.stage import SHININESS, SPECULAR, SURFACES, Stage
 from twinloop.observe.tessellation import TriangleMesh
 from twinloop.observe.texture_stack import TextureStack
@@ -62,7 +63,7 @@ class GeomShapes:
     def __init__(self, model: mujoco.MjModel, quality: RenderQuality):
         self.shapes: list[TriangleMesh] = []
         self._numbers: dict[tuple[int, int], int] = {}
-        self._add(int(GEOM.mjGEOM_PLANE), -1, tessellation.plane())
+        self._add(int(GEOM.mjGEOM_PLANE), -1, tessellation.plane(quality.plane_cells))
         self._add(int(GEOM.mjGEOM_BOX), -1, tessellation.box())
         for kind, shape in _round_shapes(quality.slices).items():
             self._add(int(kind), -1, shape)
@@ -175,7 +176,9 @@ def _textures(stage: Stage, index: int) -> tuple[tuple[TextureKey, ...], np.ndar
         slots[geom] = keys.setdefault(key, len(keys))
         mesh = model.geom_dataid[geom] if model.geom_type[geom] == GEOM.mjGEOM_MESH else -1
         own_uv = mesh >= 0 and model.mesh_texcoordadr[mesh] >= 0
-        out[geom, 1:] = *model.mat_texrepeat[owner], own_uv
+        flat = model.geom_type[geom] in (GEOM.mjGEOM_PLANE, GEOM.mjGEOM_BOX)
+        coordinates = OWN_COORDINATES if own_uv else FLAT_FACES if flat else PROJECTED
+        out[geom, 1:] = *model.mat_texrepeat[owner], coordinates
     return tuple(keys), slots, out
 
 
@@ -205,10 +208,14 @@ def texture_pixels(model: mujoco.MjModel, texture: int) -> np.ndarray:
     return np.ascontiguousarray(pixels.repeat(3, axis=2) if channels == 1 else pixels)
 
 
-def stack_for(stage: Stage, frames: int) -> TextureStack:
-    """A texture stack for `frames` frames with different materials. Textures have up to 512 pixels."""
+def stack_for(stage: Stage, frames: int, *, blended: bool) -> TextureStack:
+    """A texture stack for `frames` frames with different materials. Textures have up to 512 pixels.
+
+    Args:
+        blended: blend two sizes of a texture in each pixel.
+    """
     model = stage.model
     largest = max([size for size, *_ in SURFACES.values()] + model.tex_width.tolist())
     side = min(1 << int(np.ceil(np.log2(largest))), 512)
     others = model.ntex - len(SURFACES)
-    return TextureStack(side, frames * len(SURFACES) + others)
+    return TextureStack(side, frames * len(SURFACES) + others, blended=blended)

@@ -181,7 +181,7 @@ def _radius_m(looks: tuple[Look, ...]) -> np.ndarray:
 def _in_view(
     views: Views, looks: tuple[Look, ...], fov_deg: np.ndarray, clip: np.ndarray, poses: np.ndarray
 ) -> np.ndarray:
-    """(f, g) whether the sphere around a geom reaches into the image."""
+    """(f, g) whether the sphere around a geom, or a plane, reaches into the image."""
     centres = np.concatenate([poses[:, :, :3, 3], np.ones((*poses.shape[:2], 1))], axis=2)
     x, y, _, ahead = np.moveaxis(centres @ clip.swapaxes(-1, -2), -1, 0)
     radius = _radius_m(looks)
@@ -191,7 +191,24 @@ def _in_view(
     for along, focal in ((x, focal_x), (y, focal_y)):
         # The distance of the centre from each side of the view, times the length of the side's normal.
         inside &= np.abs(along) - ahead < radius * np.sqrt(1 + focal * focal)
-    return inside | (radius == 0)
+    planes = np.flatnonzero((radius == 0).any(axis=0))
+    inside[:, planes] |= (radius[:, planes] == 0) & _reaches_into_view(planes, looks, clip, poses)
+    return inside
+
+
+def _reaches_into_view(planes: np.ndarray, looks: tuple[Look, ...], clip: np.ndarray, poses: np.ndarray) -> np.ndarray:
+    """(f, planes) whether the corners of a plane are not all beyond the same side of the view.
+
+    A geom that is no plane and has no radius, such as a soft object, counts as visible.
+    """
+    scale = np.stack([look.geoms.scale[planes] for look in looks])
+    flat = np.stack([look.geoms.shapes[planes] for look in looks]) == 0
+    corners = np.ones((*scale.shape[:2], 4, 4))
+    corners[..., :3] = np.array([[-1, -1, 0], [-1, 1, 0], [1, -1, 0], [1, 1, 0]]) * scale[:, :, None, :3]
+    projected = corners @ (clip[:, None] @ poses[:, planes]).swapaxes(-1, -2)
+    ahead = projected[..., 3:]
+    beyond = np.concatenate([projected[..., :2] > ahead, projected[..., :2] < -ahead, ahead <= 0], axis=-1)
+    return ~flat | ~beyond.all(axis=2).any(axis=-1)
 
 
 def _order(

@@ -71,7 +71,7 @@ class Painter:
         context().make_current()
         self._stage, self._quality = stage, quality
         self._shapes = GeomShapes(stage.model, quality)
-        self._textures = stack_for(stage, CHUNK)
+        self._textures = stack_for(stage, CHUNK, blended=quality.blended_textures)
         self._rasterizer = Rasterizer(self._shapes.shapes, quality)
         self._codes, self._geom_of = _codes(stage)
         model = stage.model

@@ -17,7 +17,7 @@ from twinloop.errors import RenderError
 from twinloop.observe.gl import FIX, bindings, context
 from twinloop.observe.gl_target import ColourTarget, ShadowTarget
 from twinloop.observe.quality import RenderQuality
-from twinloop.observe.shading import INSTANCE, TEXELS, pixel_shader, vertex_shader
+from twinloop.observe.shading import INSTANCE, PROJECTED, TEXELS, pixel_shader, vertex_shader
 from twinloop.observe.tessellation import TriangleMesh
 
 NEAR_M = 0.01
@@ -26,7 +26,14 @@ FAR_M = 30.0
 
 MIN_VERSION = (4, 5)
 
-SHADERS = ((), ("TEXTURED",), ("MIRROR",), ("TEXTURED", "MIRROR"))
+SHADERS = (
+    (),
+    ("TEXTURED", "FLAT_FACES"),
+    ("TEXTURED",),
+    ("MIRROR",),
+    ("TEXTURED", "FLAT_FACES", "MIRROR"),
+    ("TEXTURED", "MIRROR"),
+)
 """Features of the pixel shader that instances need. In software, a branch costs as much where it is not taken."""
 
 TEXTURES, SHADOWS, MIRROR, FRAMES = range(4)
@@ -93,9 +100,12 @@ class Rasterizer:
             gl.glEnableVertexAttribArray(location)
             gl.glVertexAttribPointer(location, size, gl.GL_FLOAT, False, 36, ctypes.c_void_p(offset))
         _upload(gl, gl.GL_ELEMENT_ARRAY_BUFFER, self._indices, np.concatenate(corners), gl.GL_STATIC_DRAW)
+        gl.glBindBuffer(gl.GL_ARRAY_BUFFER, self._instances)
         for number in range(INSTANCE.itemsize // 16):
             gl.glEnableVertexAttribArray(3 + number)
             gl.glVertexAttribDivisor(3 + number, 1)
+            start = ctypes.c_void_p(16 * number)
+            gl.glVertexAttribPointer(3 + number, 4, gl.GL_FLOAT, False, INSTANCE.itemsize, start)
         return ranges
 
     def draw(self, batch: FrameBatch, textures: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
@@ -169,7 +179,7 @@ class Rasterizer:
                     self._draw_instances(batch.shapes, chosen, int(first), int(after))
             if batch.opaque < count:
                 # The fourth channel holds the mask, so the cover of a transparent surface is a second output.
-                self._use_for(target, (*shared, *SHADERS[-1 if mirror else 1], "BLENDED"), batch)
+                self._use_for(target, (*shared, *SHADERS[-1 if mirror else 2], "BLENDED"), batch)
                 gl.glEnable(gl.GL_BLEND)
                 gl.glBlendFuncSeparate(gl.GL_SRC1_COLOR, gl.GL_ONE_MINUS_SRC1_COLOR, gl.GL_ONE, gl.GL_ZERO)
                 self._draw_instances(batch.shapes, chosen, batch.opaque, count)
@@ -195,17 +205,10 @@ class Rasterizer:
                 continue
             count, offset, vertex, closed = self._ranges[keys[first]]
             (gl.glEnable if closed else gl.glDisable)(gl.GL_CULL_FACE)
-            self._point_at(int(first))
-            gl.glDrawElementsInstancedBaseVertex(
-                gl.GL_TRIANGLES, count, gl.GL_UNSIGNED_INT, ctypes.c_void_p(offset), int(after - first), vertex
-            )
-
-    def _point_at(self, first: int) -> None:
-        """Read instances from this one on."""
-        gl = self._gl
-        for number in range(INSTANCE.itemsize // 16):
-            start = ctypes.c_void_p(first * INSTANCE.itemsize + 16 * number)
-            gl.glVertexAttribPointer(3 + number, 4, gl.GL_FLOAT, False, INSTANCE.itemsize, start)
+            gl.glDrawElementsInstancedBaseVertexBaseInstance(
+                gl.GL_TRIANGLES, count, gl.GL_UNSIGNED_INT, ctypes.c_void_p(offset), int(after - first), vertex,
+                int(first),
+            )  # fmt: skip
 
     def _target(self, use: str, width: int, height: int, layers: int) -> ColourTarget:
         target = self._targets.get(use)
@@ -259,7 +262,9 @@ class Rasterizer:
 
 def shader_of(instances: np.ndarray) -> np.ndarray:
     """(n,) which of SHADERS draws each record of INSTANCE."""
-    return (instances["texture"][:, 0] >= 0) + 2 * (instances["place"][:, 3] >= 0)
+    texture = instances["texture"]
+    textured = np.where(texture[:, 3] == PROJECTED, 2, 1)
+    return np.where(texture[:, 0] >= 0, textured, 0) + 3 * (instances["place"][:, 3] >= 0)
 
 
 def require_version(version: str) -> None:

@@ -11,9 +11,8 @@ import numpy as np
 
 from twinloop.observe.stage import WALL_M
 
-BOX_QUADS = 1
-PLANE_QUADS = 8
-"""Cells of a plane along each axis. Light is computed at the corners of triangles."""
+BOX_CELLS = 1
+"""Cells of a side of a box along each axis."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +42,13 @@ def box() -> TriangleMesh:
         for sign in (1.0, -1.0):
             normal, right = np.zeros(3), np.zeros(3)
             normal[axis], right[(axis + 1) % 3] = sign, 1.0
-            parts.append(_patch(normal, right, np.cross(normal, right), BOX_QUADS))
+            parts.append(_patch(normal, right, np.cross(normal, right), BOX_CELLS))
     return _joined(parts)
 
 
-def plane() -> TriangleMesh:
-    part = _patch(np.array([0.0, 0, 1]), np.array([1.0, 0, 0]), np.array([0.0, 1, 0]), PLANE_QUADS)
+def plane(cells: int) -> TriangleMesh:
+    """A square of cells × cells in the plane of x and y. Light is computed at the corners of triangles."""
+    part = _patch(np.array([0.0, 0, 1]), np.array([1.0, 0, 0]), np.array([0.0, 1, 0]), cells)
     part.base[:, 2] = 0
     return part
 

@@ -12,7 +12,8 @@ from twinloop.observe.gl_target import set_sampling
 class TextureStack:
     """Square textures of one size, by key. It belongs to the OpenGL context of the process."""
 
-    def __init__(self, side: int, layers: int):
+    def __init__(self, side: int, layers: int, *, blended: bool = True):
+        """blended: a pixel blends the two nearest sizes of a texture; otherwise it takes the nearest one."""
         self._gl = gl = bindings()
         self.side, self._levels = side, side.bit_length()
         self._layers: dict[Any, int] = {}
@@ -20,7 +21,8 @@ class TextureStack:
         self.texture = gl.glGenTextures(1)
         gl.glBindTexture(gl.GL_TEXTURE_2D_ARRAY, self.texture)
         gl.glTexStorage3D(gl.GL_TEXTURE_2D_ARRAY, self._levels, gl.GL_RGBA8, side, side, layers)
-        set_sampling(gl, gl.GL_LINEAR_MIPMAP_LINEAR, gl.GL_LINEAR, gl.GL_REPEAT)
+        small = gl.GL_LINEAR_MIPMAP_LINEAR if blended else gl.GL_LINEAR_MIPMAP_NEAREST
+        set_sampling(gl, small, gl.GL_LINEAR, gl.GL_REPEAT)
 
     def layer(self, key: Any, make: Callable[[], np.ndarray]) -> int:
         """Layer of the texture with this key. `make` returns its (h, w, 3) uint8 pixels."""
