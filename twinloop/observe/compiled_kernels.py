@@ -1,5 +1,9 @@
 """Numba functions for the camera model; see `kernels`. Import it only if Numba is installed.
 
+The functions that `kernels` names are called from Python, once for all images of a clip. They allocate no memory: what
+they need for intermediate results comes with the arguments (see `machine_code`). Where the channels of an image do
+not matter it has (h, 3 w) numbers, and as `flat_...` all of them in one row: changing a shape in Numba may allocate.
+
 All numbers are float32: a literal would make Numba compute in float64, unlike NumPy. Indices from arithmetic are
 unsigned: Numba tests whether a signed one is negative, which costs as much as the rest of a pixel.
 """
@@ -7,37 +11,80 @@ unsigned: Numba tests whether a signed one is negative, which costs as much as t
 import numpy as np
 from numba import njit
 
+from twinloop.observe.noise import FIRST_FACTOR, LEVELS, SECOND_FACTOR, STEP
+
 F, U = np.float32, np.uintp
 ZERO, HALF, ONE = F(0), F(0.5), F(1)
 TINY = F(1e-12)
 BEFORE = F(1e-6)
-PART = 3 * 512
-"""Numbers that are processed together; they fit into the fastest cache."""
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+kernel = njit(nogil=True, error_model="numpy")
+
+MIX, FIRST, SECOND = STEP, FIRST_FACTOR, SECOND_FACTOR
+LOW, HIGH = np.uint32(LEVELS - 1), np.uint32(20)
 
 
 @kernel
-def bilinear(image, first, width, across, down, out):
-    """Fixed-point interpolation of (3 · pixels,) bytes at n places; see `sampling.Between`."""
+def _bits(position, key, other_key):
+    """Random bits at a position of a stream; see `noise.NormalStream`."""
+    bits = np.uint32(np.uint32(position) * MIX) + key
+    bits = np.uint32(bits)
+    bits = np.uint32((bits ^ (bits >> np.uint32(16))) * FIRST)
+    bits = np.uint32(bits + other_key)
+    bits = np.uint32((bits ^ (bits >> np.uint32(15))) * SECOND)
+    return np.uint32(bits ^ (bits >> np.uint32(16)))
+
+
+@kernel
+def bilinear(images, first, width, across, down, out):
+    """Fixed-point interpolation of (f, 3 · pixels) bytes at n places; see `sampling.Between`."""
     full, half, eight = np.uint32(256), np.uint32(128), np.uint32(8)
     right, below = U(3), U(3 * width)
-    for i in range(first.size):
-        start, end = U(3) * U(first[i]), U(3 * i)
-        share, deep = np.uint32(across[i]), np.uint32(down[i])
-        for channel in range(U(3)):
-            place = start + channel
-            upper = (image[place] * (full - share) + image[place + right] * share + half) >> eight
-            lower = (image[place + below] * (full - share) + image[place + below + right] * share + half) >> eight
-            out[end + channel] = np.uint8((upper * (full - deep) + lower * deep + half) >> eight)
+    for frame in range(len(images)):
+        image, line = images[frame], out[frame]
+        for i in range(first.size):
+            start, end = U(3) * U(first[i]), U(3 * i)
+            share, deep = np.uint32(across[i]), np.uint32(down[i])
+            for channel in range(U(3)):
+                place = start + channel
+                upper = (image[place] * (full - share) + image[place + right] * share + half) >> eight
+                lower = (image[place + below] * (full - share) + image[place + below + right] * share + half) >> eight
+                line[end + channel] = np.uint8((upper * (full - deep) + lower * deep + half) >> eight)
 
 
 @kernel
-def fastest_around(velocity, block_px, reach_s, widest_px, still_px, blocks, moving):
+def take_ids(images, places, out):
+    """Pixels of (f, pixels) images at n places, which are the same in each; int16."""
+    _take(images, places, out)
+
+
+@kernel
+def take_numbers(images, places, out):
+    """`take_ids` for float32."""
+    _take(images, places, out)
+
+
+@kernel
+def take_vectors(images, places, out):
+    """`take_ids` for pairs of float32, as one number of eight bytes."""
+    _take(images, places, out)
+
+
+@kernel
+def _take(images, places, out):
+    for frame in range(len(images)):
+        image, line = images[frame], out[frame]
+        for i in range(places.size):
+            line[i] = image[U(places[i])]
+
+
+@kernel
+def _fastest_around(velocity, block_px, reach_s, widest_px, still_px, squares, packed, before, blocks, moving):
     """The fastest velocity within reach of each block, and whether the block moves; see `shutter._spread`.
 
     Args:
         reach_s: time between the middle and the ends of the exposure.
+        squares, packed, before: scratch memory, (rows, columns) float32, uint64 and uint64.
         blocks: output, (rows, columns, 2). moving: output, (rows, columns).
 
     Returns:
@@ -46,30 +93,35 @@ def fastest_around(velocity, block_px, reach_s, widest_px, still_px, blocks, mov
     height, width = velocity.shape[:2]
     rows, columns = moving.shape
     # The largest square of a velocity in each block, and the number of its last pixel with that velocity.
-    squares, places = np.zeros((rows, columns), np.float32), np.zeros((rows, columns), np.uint64)
+    for row in range(rows):
+        for column in range(columns):
+            squares[row, column], packed[row, column] = ZERO, np.uint64(0)
     fastest = ZERO
     for row in range(height):
-        largest, last, line = squares[row // block_px], places[row // block_px], velocity[row]
+        largest, last, line = squares[row // block_px], packed[row // block_px], velocity[row]
         for block in range(columns):
             for column in range(block * block_px, min((block + 1) * block_px, width)):
                 u, v = line[column, 0], line[column, 1]
                 fastest = max(fastest, abs(u), abs(v))
                 size = u * u + v * v
                 if size >= largest[block]:
-                    largest[block], last[block] = size, row * width + column
+                    largest[block], last[block] = size, np.uint64(row * width + column)
     # A square is not negative, so its bits sort as the number does.
-    # Loops and copies, because array expressions take Numba several times as long to compile.
-    bits, packed = squares.view(np.uint32), places
+    bits = squares.view(np.uint32)
     for row in range(rows):
         for column in range(columns):
             packed[row, column] |= np.uint64(bits[row, column]) << np.uint64(32)
-    for _ in range(int(np.ceil(min(np.float64(fastest) * reach_s, widest_px) / block_px))):
-        before = packed.copy()
+    for _ in range(int(np.ceil(min(np.float64(fastest) * reach_s, np.float64(widest_px)) / block_px))):
+        for row in range(rows):
+            for column in range(columns):
+                before[row, column] = packed[row, column]
         for row in range(rows):
             for column in range(columns):
                 upper, lower = before[max(row - 1, 0), column], before[min(row + 1, rows - 1), column]
                 packed[row, column] = max(packed[row, column], upper, lower)
-        before = packed.copy()
+        for row in range(rows):
+            for column in range(columns):
+                before[row, column] = packed[row, column]
         for row in range(rows):
             for column in range(columns):
                 left, right = before[row, max(column - 1, 0)], before[row, min(column + 1, columns - 1)]
@@ -77,20 +129,63 @@ def fastest_around(velocity, block_px, reach_s, widest_px, still_px, blocks, mov
     for row in range(rows):
         for column in range(columns):
             place = int(packed[row, column] & np.uint64(0xFFFFFFFF))
-            u, v = velocity[place // width, place % width]
+            u, v = velocity[place // width, place % width, 0], velocity[place // width, place % width, 1]
             blocks[row, column, 0], blocks[row, column, 1] = u, v
             moving[row, column] = max(abs(u), abs(v)) * F(reach_s) > F(still_px)
     return fastest
 
 
 @kernel
-def incident(pixels, linear, veil, flared, gain, out):
-    """Light on the sensor: (n,) uint8 values to (n,) light."""
-    for i in range(pixels.size):
-        light = linear[pixels[i]]
-        if flared:
-            light = light + veil[i]
-        out[i] = light * gain[i]
+def expose(
+    flat_light, velocity, open_s, reach_s, block_px, widest_px, still_px, most_samples, row_s, squares, packed, before,
+    blocks, moving, moments_s, sums, moved, out,
+):  # fmt: skip
+    """Light after the exposure; `moved` is 1 if that is in `out`, and 0 if nothing moves. See `shutter.Shutter`."""
+    fastest = np.float64(
+        _fastest_around(velocity, block_px, reach_s, widest_px, still_px, squares, packed, before, blocks, moving)
+    )
+    moved[0] = fastest * reach_s >= still_px
+    if not moved[0]:
+        return
+    blur_px = fastest * open_s
+    samples = 1 if blur_px < 0.5 else int(min(max(np.ceil(blur_px) + 1, 3), most_samples))
+    for sample in range(samples):
+        moments_s[sample] = F(((sample + 0.5) / samples - 0.5) * open_s)
+    _average(flat_light, blocks, moving, block_px, row_s, moments_s[:samples], sums, out)
+
+
+@kernel
+def flare(x, y, lamp_x, lamp_y, strength, ghosts, tints, count, flat_out):
+    """Veil and ghosts of a lamp; see `lens.Flare`."""
+    for row in range(y.size):
+        start = U(3 * row * x.size)
+        for column in range(U(x.size)):
+            across, down = (x[column] - lamp_x) / HALF, (y[row] - lamp_y) / HALF
+            veil = strength / (ONE + (across * across + down * down))
+            red, green, blue = veil * tints[0, 0], veil * tints[0, 1], veil * tints[0, 2]
+            for ghost in range(count):
+                across = (x[column] - ghosts[ghost, 0]) / ghosts[ghost, 2]
+                down = (y[row] - ghosts[ghost, 1]) / ghosts[ghost, 2]
+                square = across * across + down * down
+                square = square * square
+                light = ONE / (ONE + square * square)
+                red = red + tints[1 + ghost, 0] * light
+                green = green + tints[1 + ghost, 1] * light
+                blue = blue + tints[1 + ghost, 2] * light
+            place = start + U(3) * column
+            flat_out[place], flat_out[place + U(1)], flat_out[place + U(2)] = red, green, blue
+
+
+@kernel
+def incident(pixels, linear, flat_veil, flared, gain, flat_out):
+    """Light on the sensor: (3 n,) uint8 values to (3 n,) light."""
+    for i in range(U(gain.size)):
+        for channel in range(U(3)):
+            place = U(3) * i + channel
+            light = linear[pixels[place]]
+            if flared:
+                light = light + flat_veil[place]
+            flat_out[place] = light * gain[i]
 
 
 @kernel
@@ -117,26 +212,27 @@ def _add_run(light, upper, lower, x, between_rows, count, sums, start):
 
 
 @kernel
-def expose(light, blocks, moving, block_px, row_s, moments_s, out):
-    """Average (h, w, 3) light along the paths of the moving blocks; the others are copied."""
-    height, width = light.shape[:2]
-    flat, line, step = light.reshape(-1), U(3 * width), U(3)
+def _average(flat_light, blocks, moving, block_px, row_s, moments_s, sums, out):
+    """Average the light along the paths of the moving blocks; the others are copied."""
+    height, width = len(out), out.shape[1] // 3
+    line, step = U(3 * width), U(3)
     samples = F(len(moments_s))
     last_x, last_y = F(2 * width - 2), F(2 * height - 2)
-    sums = np.empty(3 * block_px, np.float32)
     for row in range(height):
         for start in range(0, width, block_px):
             stop = min(start + block_px, width)
             block_row, block_column = row // block_px, start // block_px
+            numbers = out[row]
             if not moving[block_row, block_column]:
                 # Assigning slices takes Numba several times as long to compile.
-                for column in range(start, stop):
-                    for channel in range(3):
-                        out[row, column, channel] = light[row, column, channel]
+                first_of_row = line * U(row)
+                for i in range(step * U(start), step * U(stop)):
+                    numbers[i] = flat_light[first_of_row + i]
                 continue
             across = F(2) * blocks[block_row, block_column, 0]
             down = F(2) * blocks[block_row, block_column, 1]
-            sums[:] = ZERO
+            for i in range(sums.size):
+                sums[i] = ZERO
             for moment in range(len(moments_s)):
                 since = row_s[row] + moments_s[moment]
                 y = U(min(max(np.rint(F(2 * row) - down * since), ZERO), last_y))
@@ -146,46 +242,48 @@ def expose(light, blocks, moving, block_px, row_s, moments_s, out):
                 for column in range(start + 1, stop):
                     whole &= np.rint(F(2 * column) - across * since) == first + F(2 * (column - start))
                 if whole and first >= ZERO and first + F(2 * (stop - 1 - start)) <= last_x:
-                    _add_run(flat, upper, lower, U(first), between_rows, step * U(stop - start), sums, U(0))
+                    _add_run(flat_light, upper, lower, U(first), between_rows, step * U(stop - start), sums, U(0))
                     continue
                 # At the edge of the image the pixels of a block are not next to each other.
                 for column in range(start, stop):
                     x = U(min(max(np.rint(F(2 * column) - across * since), ZERO), last_x))
-                    _add_run(flat, upper, lower, x, between_rows, step, sums, step * U(column - start))
-            for column in range(start, stop):
-                for channel in range(3):
-                    out[row, column, channel] = sums[3 * (column - start) + channel] / samples
+                    _add_run(flat_light, upper, lower, x, between_rows, step, sums, step * U(column - start))
+            for i in range(step * U(stop - start)):
+                numbers[step * U(start) + i] = sums[i] / samples
 
 
 @kernel
 def defocus(light, shares, padded, vertical, out):
-    """Blur (h, w, 3) light along both axes with these shares; the edge is repeated.
+    """Blur (h, 3 w) light along both axes with these shares; the edge is repeated.
 
     padded: scratch memory, (3 * (w + places - 1),). vertical: of the shape of the light.
     """
-    height, width = light.shape[:2]
-    reach = len(shares) // 2
+    height, length = light.shape
+    width, reach = length // 3, len(shares) // 2
     for row in range(height):
-        vertical[row] = ZERO
+        line = vertical[row]
+        for i in range(U(length)):
+            line[i] = ZERO
         for place in range(len(shares)):
-            source = min(max(row + place - reach, 0), height - 1)
-            for column in range(width):
-                for channel in range(3):
-                    vertical[row, column, channel] += shares[place] * light[source, column, channel]
+            source, share = light[min(max(row + place - reach, 0), height - 1)], shares[place]
+            for i in range(U(length)):
+                line[i] += share * source[i]
     for row in range(height):
+        source, line = vertical[row], out[row]
         for column in range(-reach, width + reach):
-            source = min(max(column, 0), width - 1)
+            nearest = min(max(column, 0), width - 1)
             for channel in range(3):
-                padded[3 * (column + reach) + channel] = vertical[row, source, channel]
-        line = out[row].reshape(-1)
-        line[:] = ZERO
+                padded[U(3 * (column + reach) + channel)] = source[U(3 * nearest + channel)]
+        for i in range(U(length)):
+            line[i] = ZERO
         for place in range(len(shares)):
-            for i in range(line.size):
-                line[i] += shares[place] * padded[3 * place + i]
+            start, share = U(3 * place), shares[place]
+            for i in range(U(length)):
+                line[i] += share * padded[start + i]
 
 
 @kernel
-def _levels(light, photons, readings, normal, noisy, shot, read, roots, levels, out):
+def _levels(light, position, key, other_key, normal, noisy, shot, read, roots, levels, second, out):
     """Levels of (n,) light: sensor saturation, noise and gamma.
 
     Loops that look up a table are apart from those that compute, which then process several numbers at once.
@@ -193,7 +291,9 @@ def _levels(light, photons, readings, normal, noisy, shot, read, roots, levels, 
     count = len(light)
     if noisy:
         for i in range(count):
-            out[i] = normal[photons[i]]
+            bits = _bits(position + i, key, other_key)
+            second[i] = normal[U(bits >> HIGH)]
+            out[i] = normal[U(bits & LOW)]
         for i in range(count):
             value = min(max(light[i], ZERO), ONE)
             spread = out[i] * shot
@@ -201,7 +301,7 @@ def _levels(light, photons, readings, normal, noisy, shot, read, roots, levels, 
             value = min(max(spread + value, ZERO), ONE)
             out[i] = np.rint(np.sqrt(value) * roots)
         for i in range(count):
-            out[i] = levels[U(out[i])] + normal[readings[i]] * read
+            out[i] = levels[U(out[i])] + second[i] * read
     else:
         for i in range(count):
             out[i] = np.rint(np.sqrt(min(max(light[i], ZERO), ONE)) * roots)
@@ -216,15 +316,19 @@ def _byte(level):
 
 @kernel
 def read_out(
-    light, normal, photons, readings, noisy, shot, read, roots, levels, balance, luma, saturation, out
+    light, normal, position, key, other_key, noisy, shot, read, roots, levels, balance, luma, saturation, parts, out
 ):  # fmt: skip
-    """Stored values of (n,) light, three per pixel: levels, white balance, saturation of colours, rounding."""
-    part = np.empty(PART, np.float32)
-    for start in range(0, light.size, PART):
-        stop = min(start + PART, light.size)
-        numbers = slice(start, stop) if noisy else slice(0, 0)
+    """Stored values of (n,) light, three per pixel: levels, white balance, saturation of colours, rounding.
+
+    Args:
+        position, key, other_key: where the noise begins, see `noise.NormalStream`.
+        parts: scratch memory, (2, 3 n); so many numbers are processed together.
+    """
+    part, second = parts[0], parts[1]
+    for start in range(0, light.size, part.size):
+        stop = min(start + part.size, light.size)
         _levels(
-            light[start:stop], photons[numbers], readings[numbers], normal, noisy, shot, read, roots, levels, part
+            light[start:stop], position + start, key, other_key, normal, noisy, shot, read, roots, levels, second, part
         )  # fmt: skip
         for i in range(0, stop - start, 3):
             red, green, blue = part[i] * balance[0], part[i + 1] * balance[1], part[i + 2] * balance[2]
@@ -239,30 +343,91 @@ def read_out(
 
 
 @kernel
-def jitter(depth_m, spread_px, farthest_m, normal, bits, step, quantises, out):
-    """Read each depth beside its pixel, and quantise it."""
-    height, width = depth_m.shape
-    for row in range(height):
-        for column in range(width):
-            value = depth_m[row, column]
-            if spread_px > ZERO:
-                reach = spread_px * min(value, farthest_m)
-                across = np.rint(normal[bits[0, row, column]] * reach + F(column))
-                down = np.rint(normal[bits[1, row, column]] * reach + F(row))
-                value = depth_m[
-                    U(min(max(down, ZERO), F(height - 1))), U(min(max(across, ZERO), F(width - 1)))
-                ]  # fmt: skip
-            if quantises:
-                disparity = max(np.rint(ONE / (step * value)), ONE)
-                value = ONE / (disparity * step)
-            out[row, column] = value
+def develop(
+    pictures, linear, flared, x, y, lamps, ghosts, tints, veil, gain, moves, velocity, open_s, reach_s, block_px,
+    widest_px, still_px, most_samples, row_s, squares, packed, before, blocks, moving, moments_s, sums, moved, blurred,
+    shares, padded, normal, keys, noisy, shot, read, roots, levels, balance, luma, saturation, parts, light, flat_light,
+    other, flat_other, vertical, out,
+):  # fmt: skip
+    """Stored values of (f, 3 n) rendered images; see `image`. The functions above explain the arguments."""
+    size = 3 * gain.size
+    for frame in range(len(pictures)):
+        lamp = lamps[frame]
+        # A fixed camera sees the lamp at the same place in every image.
+        if flared and (frame == 0 or lamp[0] != lamps[frame - 1, 0] or lamp[1] != lamps[frame - 1, 1]):
+            flare(x, y, lamp[0], lamp[1], lamp[2], ghosts[frame], tints, int(lamp[3]), veil)
+        incident(pictures[frame], linear, veil, flared, gain, flat_light)
+        in_other = False
+        if moves:
+            expose(
+                flat_light, velocity[frame], open_s, reach_s, block_px, widest_px, still_px, most_samples, row_s,
+                squares, packed, before, blocks, moving, moments_s, sums, moved, other,
+            )  # fmt: skip
+            in_other = moved[0] != 0
+        if blurred:
+            if in_other:
+                defocus(other, shares, padded, vertical, light)
+            else:
+                defocus(light, shares, padded, vertical, other)
+            in_other = not in_other
+        read_out(
+            flat_other if in_other else flat_light, normal, frame * size, keys[0], keys[1], noisy, shot, read, roots,
+            levels, balance, luma, saturation, parts, out[frame],
+        )  # fmt: skip
 
 
 @kernel
-def hole_scores(depth_m, u, v, z, along, blots, normal, bits, patch_px, geom_ids, shine, out):
+def jitter(depth_m, spread_px, farthest_m, normal, keys, step, quantises, out):
+    """Read each depth of (f, h, w) images beside its pixel, and quantise it."""
+    frames, height, width = depth_m.shape
+    for frame in range(frames):
+        image = depth_m[frame]
+        for row in range(height):
+            position = (frame * height + row) * width
+            line = out[frame, row]
+            for column in range(width):
+                value = image[row, column]
+                if spread_px > ZERO:
+                    reach = spread_px * min(value, farthest_m)
+                    bits = _bits(position + column, keys[0], keys[1])
+                    across = np.rint(normal[U(bits & LOW)] * reach + F(column))
+                    down = np.rint(normal[U(bits >> HIGH)] * reach + F(row))
+                    value = image[
+                        U(min(max(down, ZERO), F(height - 1))), U(min(max(across, ZERO), F(width - 1)))
+                    ]  # fmt: skip
+                line[column] = value
+            if quantises:
+                for column in range(width):
+                    disparity = max(np.rint(ONE / (step * line[column])), ONE)
+                    line[column] = ONE / (disparity * step)
+
+
+@kernel
+def holes(
+    truth_m, u, v, z, along, blots, normal, keys, patch_px, mirrored, geom_ids, shine, kept, lines, score, flat_score,
+    counts, flat_depth_m,
+):  # fmt: skip
+    """Remove the depth of those pixels of (f, h, w) images whose score is at least that of rank `kept`, from 0.
+
+    Args:
+        blots: (f, rows, columns) noise of patches.
+        lines, score, counts: scratch memory, (2, w), (h, w) and (2048,).
+        flat_depth_m: (f, h w), changed in place.
+    """
+    for frame in range(len(truth_m)):
+        _hole_scores(
+            truth_m[frame], u, v, z, along, blots[frame], normal, frame * score.size, keys, patch_px, mirrored,
+            geom_ids[frame if mirrored else 0], shine, lines[0], lines[1], score,
+        )  # fmt: skip
+        _punch(flat_depth_m[frame], flat_score, kept, counts)
+
+
+@kernel
+def _hole_scores(
+    depth_m, u, v, z, along, blots, normal, first, keys, patch_px, mirrored, geom_ids, shine, across, down, out
+):  # fmt: skip
     """How likely each pixel has no depth: its slant, noise in patches, and the shine of its geom."""
     height, width = depth_m.shape
-    across, down = np.empty(width, np.float32), np.empty(width, np.float32)
     # One loop per step: loops without branches and tables process several pixels at once.
     for row in range(height):
         here = depth_m[row]
@@ -282,15 +447,20 @@ def hole_scores(depth_m, u, v, z, along, blots, normal, bits, patch_px, geom_ids
                 part = part + z[axis, row, column] * here[column]
                 square = square + part * part
             scores[column] = ONE - along[row, column] * here[column] / max(np.sqrt(square), TINY)
-        patches = blots[row // patch_px]
+        patches, position = blots[row // patch_px], first + row * width
+        for column in range(width):
+            across[column] = normal[U(_bits(position + column, keys[0], keys[1]) & LOW)]
         for patch in range(len(patches)):
             for column in range(patch * patch_px, min((patch + 1) * patch_px, width)):
-                noise = normal[bits[row, column]] * F(0.3) + patches[patch]
-                scores[column] = scores[column] + noise * F(0.35) + shine[geom_ids[row, column]]
+                noise = across[column] * F(0.3) + patches[patch]
+                scores[column] = scores[column] + noise * F(0.35)
+        if mirrored:
+            for column in range(width):
+                scores[column] = scores[column] + shine[geom_ids[row, column]]
 
 
 @kernel
-def punch(depth_m, scores, kept, counts):
+def _punch(depth_m, scores, kept, counts):
     """Remove the depth of (n,) pixels whose score is at least that of rank `kept`, from 0.
 
     The score of that rank is found by its bits: 11, then 11, then 10 of them. counts: scratch memory, (2048,).
@@ -299,7 +469,8 @@ def punch(depth_m, scores, kept, counts):
     bits = scores.view(np.uint32)
     prefix, rank = np.uint32(0), kept
     for shift, width in ((21, 11), (10, 11), (0, 10)):
-        counts[:] = 0
+        for place in range(counts.size):
+            counts[place] = 0
         size = np.uint32(1 << width)
         for i in range(bits.size):
             # Bits that sort as the numbers do.
@@ -320,7 +491,16 @@ def punch(depth_m, scores, kept, counts):
 
 @kernel
 def flow(depth_m, geom_ids, motion, matrices, ray_x, ray_y, scale, out):
-    """(n, 2) velocities of the pixels of one image; motion: number of the matrix of each geom, 0 for none."""
+    """(f, n, 2) velocities of the pixels; motion: (f, geoms + 1) number of the matrix of each geom, 0 for none."""
+    for frame in range(len(depth_m)):
+        _flow(
+            depth_m[frame], geom_ids[frame], motion[frame], matrices[frame], ray_x, ray_y, scale, out[frame]
+        )  # fmt: skip
+
+
+@kernel
+def _flow(depth_m, geom_ids, motion, matrices, ray_x, ray_y, scale, out):
+    """(n, 2) velocities of the pixels of one image."""
     for i in range(depth_m.size):
         which = motion[geom_ids[i]]
         if which == 0:

@@ -22,7 +22,6 @@ TO_RGB = np.linalg.inv(TO_YCC).astype(np.float32)
 
 _k, _n = np.mgrid[0:8, 0:8]
 DCT = (np.sqrt(np.where(_k == 0, 1, 2) / 8) * np.cos(np.pi * (2 * _n + 1) * _k / 16)).astype(np.float32)
-BACK = np.ascontiguousarray(DCT.T)
 
 
 def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
@@ -35,11 +34,13 @@ def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
     # Half-size chroma still needs complete blocks.
     tall, wide = height + -height % 16, width + -width % 16
     out = np.empty_like(rgb)
-    if compiled() is not None:
-        from twinloop.observe.compiled_compression import compress
-
-        luma_steps, chroma_steps = np.tile(luma_step.T, tall // 8), np.tile(chroma_step.T, tall // 16)
-        compress(np.ascontiguousarray(rgb), DCT, BACK, TO_YCC, TO_RGB, luma_steps, chroma_steps, tall, wide, out)
+    kernels = compiled()
+    if kernels is not None:
+        luma, chroma = np.empty((tall, wide), np.float32), np.empty((2, tall // 2, wide // 2), np.float32)
+        kernels.compress(
+            np.ascontiguousarray(rgb), DCT, TO_YCC, TO_RGB, luma_step.T.ravel(), chroma_step.T.ravel(), tall, wide,
+            luma, chroma, np.empty(128, np.float32), out,
+        )  # fmt: skip
         return out
     planes, kept = np.empty((3, tall, wide), np.float32), np.empty((3, tall, wide), np.float32)
     for frame, picture in enumerate(rgb):
@@ -75,22 +76,42 @@ def _halved(planes: np.ndarray) -> np.ndarray:
 
 def _back(plane: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Transform the 8 × 8 blocks of an (h, w) plane, round to the quantisation steps, and transform back."""
-    kept = _transformed(DCT, _transformed(DCT, plane).T)
+    kept = _forward(_forward(plane).T)
     blocks = kept.reshape(-1, 8, kept.shape[1] // 8, 8)
     steps = step.T[:, None, :]
     blocks /= steps
     np.rint(blocks, out=blocks)
     blocks *= steps
-    return _transformed(BACK, _transformed(BACK, kept).T)
+    return _inverse(_inverse(kept).T)
 
 
-def _transformed(matrix: np.ndarray, plane: np.ndarray) -> np.ndarray:
-    """Multiply every column of 8 numbers of an (h, w) plane by an (8, 8) matrix; sums in a fixed order."""
+def _forward(plane: np.ndarray) -> np.ndarray:
+    """Cosine transform of every column of 8 numbers of an (h, w) plane; sums in a fixed order.
+
+    The even rows of the matrix are symmetric and the odd ones antisymmetric, so half of the products are enough.
+    """
+    columns = np.ascontiguousarray(plane).reshape(-1, 8, plane.shape[1])
+    upper, lower = columns[:, :4], columns[:, :3:-1]
+    out = np.empty_like(columns)
+    for first, parts in enumerate((upper + lower, upper - lower)):
+        for k in range(first, 8, 2):
+            out[:, k] = _sum_of_products(DCT[k, :4], parts)
+    return out.reshape(plane.shape)
+
+
+def _inverse(plane: np.ndarray) -> np.ndarray:
+    """The inverse of `_forward`."""
     columns = np.ascontiguousarray(plane).reshape(-1, 8, plane.shape[1])
     out = np.empty_like(columns)
-    for k, row in enumerate(matrix):
-        total = row[0] * columns[:, 0]
-        for n in range(1, 8):
-            total += row[n] * columns[:, n]
-        out[:, k] = total
+    for n in range(4):
+        even, odd = (_sum_of_products(DCT[first::2, n], columns[:, first::2]) for first in (0, 1))
+        out[:, n], out[:, 7 - n] = even + odd, even - odd
     return out.reshape(plane.shape)
+
+
+def _sum_of_products(factors: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """Sum over the second axis of `parts`, from its first to its last element."""
+    total = factors[0] * parts[:, 0]
+    for number in range(1, len(factors)):
+        total += factors[number] * parts[:, number]
+    return total

@@ -6,8 +6,6 @@ square of the distance, as steps of disparity do. Holes appear where the sensor 
 at edges, and on a reflecting table.
 """
 
-from types import ModuleType
-
 import numpy as np
 
 from twinloop.observe.clip import CLASSES, Clip
@@ -20,7 +18,6 @@ PATCH_PX = 4  # size of the patches of holes
 
 
 FARTHEST_JITTER_M = 8.0
-_NO_NUMBERS = np.zeros((2, 1, 1), np.uint16)
 
 
 def sensed_depth(clip: Clip, settings: ImageSettings, *, rng: np.random.Generator) -> np.ndarray:
@@ -29,38 +26,39 @@ def sensed_depth(clip: Clip, settings: ImageSettings, *, rng: np.random.Generato
     if spread_px == 0 and step_mm == 0 and share == 0:
         return clip.depth_m
     height, width = clip.depth_m.shape[1:]
-    # Each stage has its own random stream, so its noise does not depend on the settings of the others.
-    jitter, blots = NormalStream(rng), NormalStream(rng)
+    # Each stage has its own random streams, so its noise does not depend on the settings of the others.
+    jitter, blots, fine = NormalStream(rng), NormalStream(rng), NormalStream(rng)
     slant = Slant(clip) if share > 0 else None
     shine = np.float32(2 * settings.table_mirror)
     mirrored = share > 0 and shine > 0
-    out = np.empty_like(clip.depth_m)
+    kept = height * width - round(share * height * width)
     kernels = compiled()
     if kernels is not None:
-        score, counts = np.empty((height, width), np.float32), np.empty(1 << 11, np.int64)
-        shines = shine * (clip.things.classes == CLASSES.index("table")) if mirrored else np.zeros(1, np.float32)
-        no_ids = np.zeros((height, width), np.int16)
-        kept = score.size - round(share * score.size)
-        for frame, truth in enumerate(clip.depth_m):
-            shifts = jitter.numbers(2, height, width) if spread_px > 0 else _NO_NUMBERS
-            kernels.jitter(
-                np.ascontiguousarray(truth), np.float32(spread_px), np.float32(FARTHEST_JITTER_M), normal_values(),
-                shifts, np.float32(step_mm / 1000), step_mm != 0, out[frame],
+        truth, out = np.ascontiguousarray(clip.depth_m), np.empty(clip.depth_m.shape, np.float32)
+        kernels.jitter(
+            truth, spread_px, FARTHEST_JITTER_M, normal_values(), jitter.keys, step_mm / 1000, step_mm != 0, out
+        )
+        if slant is not None and kept < height * width:
+            shines = shine * (clip.things.classes == CLASSES.index("table")) if mirrored else np.zeros(1)
+            ids = np.ascontiguousarray(clip.geoms) if mirrored else np.zeros((len(truth), 1, 1), np.int16)
+            patches = blots.normals(len(truth), -(-height // PATCH_PX), -(-width // PATCH_PX))
+            lines, score = np.empty((2, width), np.float32), np.empty((height, width), np.float32)
+            kernels.holes(
+                truth, *slant.factors, patches, normal_values(), fine.keys, PATCH_PX, mirrored, ids,
+                shines.astype(np.float32), kept, lines, score, score.reshape(-1), np.empty(1 << 11, np.int64),
+                out.reshape(len(out), -1),
             )  # fmt: skip
-            if slant is not None and kept < score.size:
-                ids = clip.geoms[frame] if mirrored else no_ids
-                slant.scored(kernels, np.ascontiguousarray(truth), blots, ids, shines, score)
-                kernels.punch(out[frame].reshape(-1), score.reshape(-1), kept, counts)
         return out
+    out = np.empty_like(clip.depth_m)
     mirrors = clip.class_ids == CLASSES.index("table") if mirrored else None
     for frame, truth in enumerate(clip.depth_m):
         depth = truth
         if spread_px > 0:
-            depth = jittered(depth, spread_px, jitter.normals(2, height, width))
+            depth = jittered(depth, spread_px, np.stack(jitter.normal_pairs(height, width)))
         depth = quantised(depth, step_mm)
         if slant is not None:
             score = slant.of(truth)
-            score += _patches(height, width, blots)
+            score += _patches(height, width, blots, fine)
             if mirrors is not None:
                 score += shine * mirrors[frame]
             depth = holed(depth, share, score)
@@ -117,19 +115,10 @@ class Slant:
         self._u, self._v, self._z = (np.array(cross, np.float32) for cross in crosses)
         self._along = (np.abs(turned) / np.sqrt(x * x + y * y + 1)).astype(np.float32)
 
-    def scored(
-        self, kernels: ModuleType, depth_m: np.ndarray, noise: NormalStream, geom_ids: np.ndarray, shines: np.ndarray,
-        out: np.ndarray,
-    ) -> None:  # fmt: skip
-        """Slant of one depth image with noise in patches, and the shine of its geoms, with Numba."""
-        height, width = depth_m.shape
-        # The order of the two draws is that of `_patches`.
-        blots = noise.normals(-(-height // PATCH_PX), -(-width // PATCH_PX))
-        fine = noise.numbers(height, width)
-        kernels.hole_scores(
-            depth_m, self._u, self._v, self._z, self._along, blots, normal_values(), fine, PATCH_PX, geom_ids, shines,
-            out,
-        )  # fmt: skip
+    @property
+    def factors(self) -> tuple[np.ndarray, ...]:
+        """Of zᵤ, zᵥ, z and of the component along r, for the compiled `holes`."""
+        return self._u, self._v, self._z, self._along
 
     def of(self, depth_m: np.ndarray) -> np.ndarray:
         """(h, w) slant of one depth image."""
@@ -165,11 +154,11 @@ def holed(depth_m: np.ndarray, share: float, score: np.ndarray) -> np.ndarray:
     return np.where(score >= highest, np.float32(0), depth_m)
 
 
-def _patches(height: int, width: int, noise: NormalStream) -> np.ndarray:
+def _patches(height: int, width: int, noise: NormalStream, fine_noise: NormalStream) -> np.ndarray:
     """Noise in patches, because holes are larger than single pixels."""
     rows, columns = -(-height // PATCH_PX), -(-width // PATCH_PX)
     blots = noise.normals(rows, columns).repeat(PATCH_PX, axis=0).repeat(PATCH_PX, axis=1)[:height, :width]
-    fine = noise.normals(height, width)
+    fine = fine_noise.normals(height, width)
     fine *= np.float32(0.3)
     fine += blots
     fine *= np.float32(0.35)

@@ -43,11 +43,12 @@ def pixel_velocity(
     velocity = np.zeros((*depth_m.shape, 2), np.float32)
     kernels = compiled()
     if kernels is not None:
-        for frame in range(len(depth_m)):
-            kernels.flow(
-                depth_m[frame].reshape(-1), geom_ids[frame].reshape(-1), motion[frame], matrices[frame], ray_x, ray_y,
-                scale, velocity[frame].reshape(-1, 2),
-            )  # fmt: skip
+        shape = len(depth_m), height * width
+        kernels.flow(
+            np.ascontiguousarray(depth_m).reshape(shape), np.ascontiguousarray(geom_ids).reshape(shape),
+            np.ascontiguousarray(motion), np.ascontiguousarray(matrices), ray_x, ray_y, scale,
+            velocity.reshape(*shape, 2),
+        )  # fmt: skip
         return velocity
     for frame in range(len(depth_m)):
         motions = motion[frame].take(geom_ids[frame].reshape(-1), mode="wrap")

@@ -8,7 +8,6 @@ Images are processed one after the other: one image fits into a core's cache, a 
 """
 
 from dataclasses import replace
-from types import ModuleType
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from twinloop.observe.compression import TO_YCC, compressed
 from twinloop.observe.depth import sensed_depth
 from twinloop.observe.image_settings import Values, image_settings
 from twinloop.observe.kernels import compiled
-from twinloop.observe.lens import Flare, defocused, through_lens, vignette
+from twinloop.observe.lens import Flare, defocus_shares, defocused, through_lens, vignette
 from twinloop.observe.noise import NormalStream, normal_values
 from twinloop.observe.shutter import Shutter
 from twinloop.randomize.draw import episode_rng
@@ -32,13 +31,15 @@ _LINEAR = ((np.arange(256) / 255) ** GAMMA).astype(np.float32)
 _ROOTS = 1 << 14
 _LEVELS = (255 * (np.arange(_ROOTS) / (_ROOTS - 1)) ** (2 / GAMMA)).astype(np.float32)
 
-
-_NO_NUMBERS = np.zeros((1, 3), np.uint16)
+PART = 3 * 512
+"""Numbers that the compiled read-out processes together; they fit into the fastest cache."""
 
 
 def sensed(clip: Clip, values: Values, *, seed: int, attempt: int, name: str) -> Clip:
     """The clip after the camera model of camera `name`: image and depth."""
     settings = image_settings(values)
+    if len(clip.ticks) == 0:
+        return clip
     clip = through_lens(clip, settings.distortion)
     # A real picture has been through a real lens already.
     clip = with_background(clip, settings, seed=seed, attempt=attempt, name=name)
@@ -65,32 +66,31 @@ def _developed(clip: Clip, settings: ImageSettings, noise: NormalStream, rng: np
     shutter = Shutter(height, width, settings.open_s, settings.readout_s)
     veil = Flare(clip.light_px, settings.flare, clip.intrinsics, height, width)
     gain = np.float32(settings.exposure) * vignette(height, width, settings.corner_loss)
-    gain = gain[..., None].repeat(3, axis=2)
     # A shift of white balance multiplies the light, and so multiplies the stored value by its root.
     balance = (np.array(settings.balance) ** (1 / GAMMA)).astype(np.float32)
     out = np.empty_like(clip.rgb)
-    # Numba has no version of stages that a plug-in adds.
-    compiled_stages = None if settings.on_light or settings.on_levels else compiled()
-    if compiled_stages is not None:
-        light = np.empty(clip.rgb.shape[1:], np.float32)
-        for frame, picture in enumerate(clip.rgb):
-            flared = settings.flare > 0
-            veil_light = veil.of(frame) if flared else gain
-            compiled_stages.incident(
-                picture.reshape(-1), _LINEAR, veil_light.reshape(-1), flared, gain.reshape(-1), light.reshape(-1)
-            )
-            exposed = light
-            if clip.pixel_velocity is not None:
-                exposed = shutter.exposed(light, clip.pixel_velocity[frame])
-            if settings.blur_px > 0:
-                exposed = defocused(exposed, settings.blur_px)
-            _compiled_read_out(compiled_stages, exposed, settings, noise, balance, out[frame])
+    kernels = compiled()
+    # There is no compiled version of stages that a plug-in adds.
+    if kernels is not None and not settings.on_light and not settings.on_levels:
+        moves = clip.pixel_velocity is not None
+        velocity = clip.pixel_velocity if clip.pixel_velocity is not None else np.zeros((1, 1, 1, 2), np.float32)
+        shares = defocus_shares(settings.blur_px) if settings.blur_px > 0 else np.ones(1, np.float32)
+        light, other, vertical = np.empty((3, height, 3 * width), np.float32)
+        kernels.develop(
+            np.ascontiguousarray(clip.rgb).reshape(len(out), -1), _LINEAR, settings.flare > 0, veil.x, veil.y,
+            veil.lamps, veil.ghosts, veil.tints, np.empty(light.size, np.float32), gain.reshape(-1), moves,
+            np.ascontiguousarray(velocity), *shutter.settings(), np.zeros(1, np.uint8), settings.blur_px > 0, shares,
+            np.empty(3 * (width + len(shares)), np.float32), normal_values(), noise.keys,
+            settings.shot_noise != 0 or settings.read_levels != 0, settings.shot_noise, settings.read_levels,
+            _ROOTS - 1, _LEVELS, balance, TO_YCC[0], settings.saturation, np.empty((2, PART), np.float32), light,
+            light.reshape(-1), other, other.reshape(-1), vertical, out.reshape(len(out), -1),
+        )  # fmt: skip
         return out
     for frame, picture in enumerate(clip.rgb):
         light = _LINEAR.take(picture)
         if settings.flare > 0:
             light += veil.of(frame)
-        light *= gain
+        light *= gain[..., None]
         if clip.pixel_velocity is not None:
             light = shutter.exposed(light, clip.pixel_velocity[frame])
         if settings.blur_px > 0:
@@ -111,22 +111,6 @@ def _developed(clip: Clip, settings: ImageSettings, noise: NormalStream, rng: np
     return out
 
 
-def _compiled_read_out(
-    stages: ModuleType, light: np.ndarray, settings: ImageSettings, noise: NormalStream, balance: np.ndarray,
-    out: np.ndarray,
-) -> None:  # fmt: skip
-    """The stages from saturation to rounding, with Numba."""
-    noisy = settings.shot_noise != 0 or settings.read_levels != 0
-    # The order of the two draws is that of `read_out`.
-    photons = noise.numbers(*light.shape) if noisy else _NO_NUMBERS
-    reading = noise.numbers(*light.shape) if noisy else _NO_NUMBERS
-    stages.read_out(
-        light.reshape(-1), normal_values(), photons.reshape(-1), reading.reshape(-1), noisy,
-        np.float32(settings.shot_noise), np.float32(settings.read_levels), np.float32(_ROOTS - 1), _LEVELS, balance,
-        TO_YCC[0], np.float32(settings.saturation), out.reshape(-1),
-    )  # fmt: skip
-
-
 def read_out(light: np.ndarray, shot: float, read_levels: float, noise: NormalStream) -> np.ndarray:
     """Levels, 0 to 255, of light, 0 to 1, with noise.
 
@@ -135,7 +119,7 @@ def read_out(light: np.ndarray, shot: float, read_levels: float, noise: NormalSt
     """
     if shot == 0 and read_levels == 0:
         return _levels(np.sqrt(light))
-    photons, reading = noise.normals(*light.shape), noise.normals(*light.shape)
+    photons, reading = noise.normal_pairs(*light.shape)
     photons *= np.float32(shot)
     photons *= np.sqrt(light)
     photons += light

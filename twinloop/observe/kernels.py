@@ -8,16 +8,39 @@ compares them.
 import os
 from functools import cache
 from importlib.util import find_spec
-from types import ModuleType
+from types import SimpleNamespace
 
 SWITCH = "TWINLOOP_COMPILED"
 
+KINDS = {
+    "compiled_kernels": {
+        "bilinear": "u1:2 i4:1 i8 u2:1 u2:1 u1:2",
+        "take_ids": "i2:2 i8:1 i2:2",
+        "take_numbers": "f4:2 i8:1 f4:2",
+        "take_vectors": "u8:2 i8:1 u8:2",
+        "expose": "f4:1 f4:3 f8 f8 i8 i8 f8 i8 f4:1 f4:2 u8:2 u8:2 f4:3 u1:2 f4:1 f4:1 u1:1 f4:2",
+        "defocus": "f4:2 f4:1 f4:1 f4:2 f4:2",
+        "develop": (
+            "u1:2 f4:1 i8 f4:1 f4:1 f4:2 f4:3 f4:2 f4:1 f4:1 i8 f4:4 f8 f8 i8 i8 f8 i8 f4:1 f4:2 u8:2 u8:2 f4:3 u1:2 "
+            "f4:1 f4:1 u1:1 i8 f4:1 f4:1 f4:1 u4:1 i8 f4 f4 f4 f4:1 f4:1 f4:1 f4 f4:2 f4:2 f4:1 f4:2 f4:1 f4:2 u1:2"
+        ),
+        "jitter": "f4:3 f4 f4 f4:1 u4:1 f4 i8 f4:3",
+        "holes": "f4:3 f4:3 f4:3 f4:3 f4:2 f4:3 f4:1 u4:1 i8 i8 i2:3 f4:1 i8 f4:2 f4:2 f4:1 i8:1 f4:2",
+        "flow": "f4:2 i2:2 u2:2 f4:3 f4:1 f4:1 f4 f4:3",
+    },
+    "compiled_compression": {"compress": "u1:4 f4:2 f4:2 f4:2 f4:1 f4:1 i8 i8 f4:2 f4:3 f4:1 u1:4"},
+}
+"""Module -> function -> types of its arguments, see `machine_code.Kernel`."""
+
 
 @cache
-def compiled() -> ModuleType | None:
-    """The module with the compiled functions; None without Numba, or if TWINLOOP_COMPILED=0 switches them off."""
+def compiled() -> SimpleNamespace | None:
+    """The compiled functions by name; None without Numba, or if TWINLOOP_COMPILED=0 switches them off."""
     if os.environ.get(SWITCH, "1") == "0" or find_spec("numba") is None:
         return None
-    from twinloop.observe import compiled_kernels
+    from twinloop.observe.machine_code import load
 
-    return compiled_kernels
+    functions = {}
+    for module, kinds in KINDS.items():
+        functions |= load(f"twinloop.observe.{module}", {name: tuple(kind.split()) for name, kind in kinds.items()})
+    return SimpleNamespace(**functions)

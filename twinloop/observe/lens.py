@@ -20,6 +20,10 @@ GHOSTS = (
 )
 
 
+VEIL = (1.0, 0.96, 0.88)
+"""Colour of the veil."""
+
+
 def through_lens(clip: Clip, distortion: float) -> Clip:
     """Apply distortion to image, depth, masks and velocities alike, so that labels stay correct.
 
@@ -29,13 +33,10 @@ def through_lens(clip: Clip, distortion: float) -> Clip:
         return clip
     bent = replace(clip.intrinsics, distortion=distortion)
     places, whole = _sources(bent, clip.camera.height, clip.camera.width)
-    rgb = np.empty_like(clip.rgb)
-    for frame, picture in enumerate(clip.rgb):
-        places.read(picture, rgb[frame])
     return replace(
         clip,
         intrinsics=bent,
-        rgb=rgb,
+        rgb=places.read(clip.rgb),
         depth_m=taken(clip.depth_m, whole),
         geom_ids=None if clip.geom_ids is None else taken(clip.geom_ids, whole),
         pixel_velocity=None if clip.pixel_velocity is None else taken(clip.pixel_velocity, whole),
@@ -54,46 +55,59 @@ class Flare:
     """The veil and the ghosts of the brightest lamp, frame by frame.
 
     The veil is brightest towards the lamp. Ghosts lie on the line from the lamp through the centre of the image and
-    are visible only if the lamp is in front of the camera.
+    are visible only if the lamp is in front of the camera. Lengths are in half diagonals from the centre.
+
+    Attributes:
+        x, y: (w,) and (h,) places of the pixels.
+        lamps: (f, 4) place of the lamp, strength of the veil, number of ghosts.
+        ghosts: (f, 3, 3) place and size of each ghost.
+        tints: (4, 3) colours of the veil and of the ghosts.
     """
 
     def __init__(self, light_px: np.ndarray, strength: float, intrinsics: Intrinsics, height: int, width: int):
         """light_px: (f, 3) pixel of the lamp, and whether it is in front of the camera."""
-        self._light_px, self._strength, self._intrinsics = light_px, strength, intrinsics
-        size = intrinsics.half_diagonal_px
-        self._x = ((np.arange(width) + 0.5 - intrinsics.cx) / size).astype(np.float32)
-        self._y = ((np.arange(height) + 0.5 - intrinsics.cy) / size).astype(np.float32)[:, None]
-        self._glare, self._of = np.zeros((height, width, 3), np.float32), np.full(3, np.nan)
+        size, centre = intrinsics.half_diagonal_px, (intrinsics.cx, intrinsics.cy)
+        self.x = ((np.arange(width) + 0.5 - intrinsics.cx) / size).astype(np.float32)
+        self.y = ((np.arange(height) + 0.5 - intrinsics.cy) / size).astype(np.float32)
+        offset = np.subtract(light_px[:, :2], centre) / size
+        # A lamp far outside the image causes a veil from its edge.
+        offset = offset * np.minimum(1.0, 1.15 / np.maximum(np.linalg.norm(offset, axis=1, keepdims=True), 1e-9))
+        before = light_px[:, 2] > 0
+        veil, count = np.where(before, strength, 0.35 * strength), np.where(before, len(GHOSTS), 0)
+        self.lamps = np.column_stack([offset, veil, count]).astype(np.float32)
+        along, radius, share, colour = (np.array(values) for values in zip(*GHOSTS, strict=True))
+        self.ghosts = np.empty((len(light_px), len(GHOSTS), 3), np.float32)
+        self.ghosts[..., :2], self.ghosts[..., 2] = along[:, None] * offset[:, None], radius
+        self.tints = np.concatenate([[VEIL], strength * share[:, None] * colour]).astype(np.float32)
+        self._glare, self._of = np.zeros((height, width, 3), np.float32), np.full(4, np.nan)
 
     def of(self, frame: int) -> np.ndarray:
         """(h, w, 3) light to add."""
         # A fixed camera sees the lamp at the same pixel in every image, so this is computed once.
-        if not np.array_equal(self._light_px[frame], self._of):
-            self._of = self._light_px[frame]
-            self._draw(self._of[:2], bool(self._of[2]))
+        if not np.array_equal(self.lamps[frame], self._of):
+            self._of = self.lamps[frame]
+            self._draw(frame)
         return self._glare
 
-    def _draw(self, lamp_px: np.ndarray, before: bool) -> None:
-        """Compute veil and ghosts for one position of the lamp. Lengths are in half diagonals from the centre."""
-        intrinsics = self._intrinsics
-        offset = (lamp_px - (intrinsics.cx, intrinsics.cy)) / intrinsics.half_diagonal_px
-        # A lamp far outside the image causes a veil from its edge.
-        offset = offset * min(1.0, 1.15 / max(float(np.linalg.norm(offset)), 1e-9))
-        veil = (1.0 if before else 0.35) * self._strength / (1 + self._square(offset, 0.5))
-        for channel, tint in enumerate((1.0, 0.96, 0.88)):
-            np.multiply(veil, np.float32(tint), out=self._glare[..., channel])
-        for along, radius, share, colour in GHOSTS if before else ():
-            ghost = np.exp(-np.square(self._square(along * offset, radius)))
-            for channel, tint in enumerate(colour):
-                self._glare[..., channel] += np.float32(share * tint * self._strength) * ghost
+    def _draw(self, frame: int) -> None:
+        """Compute veil and ghosts for one position of the lamp."""
+        x, y, strength, count = self.lamps[frame]
+        veil = strength / (np.float32(1) + self._square(x, y, np.float32(0.5)))
+        for channel, tint in enumerate(self.tints[0]):
+            np.multiply(veil, tint, out=self._glare[..., channel])
+        for ghost in range(int(count)):
+            light = self._square(*self.ghosts[frame, ghost])
+            # Bright in the middle, with a soft edge.
+            light *= light
+            light *= light
+            light = 1 / (1 + light)
+            for channel, tint in enumerate(self.tints[1 + ghost]):
+                self._glare[..., channel] += tint * light
 
-    def _square(self, place: np.ndarray, radius: float) -> np.ndarray:
+    def _square(self, x: np.float32, y: np.float32, radius: np.float32) -> np.ndarray:
         """(h, w) squared distance of each pixel from a place, in units of `radius`."""
-        x, y = (
-            (self._x - np.float32(place[0])) / np.float32(radius),
-            (self._y - np.float32(place[1])) / np.float32(radius),
-        )
-        return x * x + y * y
+        across, down = (self.x - x) / radius, ((self.y - y) / radius)[:, None]
+        return across * across + down * down
 
 
 @lru_cache(maxsize=128)
@@ -108,22 +122,29 @@ def vignette(height: int, width: int, strength: float) -> np.ndarray:
 
 def defocused(light: np.ndarray, spread_px: float) -> np.ndarray:
     """(h, w, c) light after a Gaussian blur of this deviation; the edge of the image is repeated."""
+    shares = defocus_shares(spread_px)
+    reach = len(shares) // 2
+    kernels = compiled()
+    if kernels is not None and light.shape[2] == 3:
+        rows = np.ascontiguousarray(light).reshape(len(light), -1)
+        out, vertical = np.empty_like(rows), np.empty_like(rows)
+        kernels.defocus(rows, shares, np.empty(3 * (light.shape[1] + 2 * reach), np.float32), vertical, out)
+        return out.reshape(light.shape)
+    for axis in (0, 1):
+        around = [(reach, reach) if number == axis else (0, 0) for number in range(light.ndim)]
+        padded, size = np.pad(light, around, mode="edge"), light.shape[axis]
+        light = np.zeros_like(light)
+        for place, share in enumerate(shares):
+            moved = padded[place : place + size] if axis == 0 else padded[:, place : place + size]
+            light += share * moved
+    return light
+
+
+def defocus_shares(spread_px: float) -> np.ndarray:
+    """(2 n + 1,) float32 weights of the pixels around one, along one axis, of a Gaussian of this deviation."""
     reach = max(1, int(np.ceil(3 * spread_px)))
     places = np.arange(-reach, reach + 1)
     # Each weight is the integral of the Gaussian over one pixel, which is right even for one narrower than a pixel.
     ends = np.concatenate([places - 0.5, [reach + 0.5]]) / (np.sqrt(2) * spread_px)
     shares = np.diff([erf(end) for end in ends])
-    kernels = compiled()
-    if kernels is not None and light.shape[2] == 3:
-        out, vertical = np.empty_like(light), np.empty_like(light)
-        padded = np.empty(3 * (light.shape[1] + 2 * reach), np.float32)
-        kernels.defocus(light, (shares / shares.sum()).astype(np.float32), padded, vertical, out)
-        return out
-    for axis in (0, 1):
-        around = [(reach, reach) if number == axis else (0, 0) for number in range(light.ndim)]
-        padded, size = np.pad(light, around, mode="edge"), light.shape[axis]
-        light = np.zeros_like(light)
-        for place, share in enumerate(shares / shares.sum()):
-            moved = padded[place : place + size] if axis == 0 else padded[:, place : place + size]
-            light += np.float32(share) * moved
-    return light
+    return (shares / shares.sum()).astype(np.float32)

@@ -7,29 +7,49 @@ from statistics import NormalDist
 import numpy as np
 
 LEVELS = 4096
+STEP = np.uint32(0x9E3779B9)
+FIRST_FACTOR, SECOND_FACTOR = np.uint32(0x7FEB352D), np.uint32(0x846CA68B)
+"""Odd numbers that mix the bits of a position well."""
 
 
 class NormalStream:
     """A stream of normal numbers. Several streams of one generator are independent.
 
-    Twelve random bits select one of LEVELS equally likely values, which reach 3.7 standard deviations. This takes a
-    tenth of the time of the exact method, with no visible difference in an 8-bit image.
+    Random bits are a hash of two keys and the position in the stream, so that they can be computed where they are
+    needed, in any order. Twelve of them select one of LEVELS equally likely values, which reach 3.7 standard
+    deviations. There is no visible difference from the exact method in an 8-bit image.
+
+    Attributes:
+        keys: (2,) uint32.
     """
 
     def __init__(self, rng: np.random.Generator):
-        # The fastest of NumPy's generators, because generating bits takes most of the time.
-        self._bits = np.random.SFC64(rng.spawn(1)[0].bit_generator.random_raw(4))
+        self.keys = rng.spawn(1)[0].integers(0, 1 << 32, 2, dtype=np.uint32)
+        self._position = 0
 
     def normals(self, *shape: int) -> np.ndarray:
         """float32, independent of each other."""
-        return normal_values().take(self.numbers(*shape), mode="clip")
+        return normal_values().take(self._bits(shape) & np.uint32(LEVELS - 1), mode="clip")
 
-    def numbers(self, *shape: int) -> np.ndarray:
-        """uint16 indices into `normal_values`, of the numbers that `normals` would return."""
-        count = prod(shape)
-        bits = self._bits.random_raw(-(-count // 4)).view(np.uint16)[:count]
-        bits &= np.uint16(LEVELS - 1)
-        return bits.reshape(shape)
+    def normal_pairs(self, *shape: int) -> tuple[np.ndarray, np.ndarray]:
+        """Two arrays of normals, independent of each other; both come from the same bits."""
+        bits = self._bits(shape)
+        first, second = bits & np.uint32(LEVELS - 1), bits >> np.uint32(20)
+        return normal_values().take(first, mode="clip"), normal_values().take(second, mode="clip")
+
+    def _bits(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The next uint32 numbers of the stream."""
+        start, self._position = self._position, self._position + prod(shape)
+        bits = np.arange(start, self._position).astype(np.uint32).reshape(shape)
+        bits *= STEP
+        bits += self.keys[0]
+        bits ^= bits >> np.uint32(16)
+        bits *= FIRST_FACTOR
+        bits += self.keys[1]
+        bits ^= bits >> np.uint32(15)
+        bits *= SECOND_FACTOR
+        bits ^= bits >> np.uint32(16)
+        return bits
 
 
 @cache

@@ -6,6 +6,13 @@ import numpy as np
 
 from twinloop.observe.kernels import compiled
 
+_TAKING = {
+    (np.dtype(np.int16),): ("take_ids", np.int16),
+    (np.dtype(np.float32),): ("take_numbers", np.float32),
+    (np.dtype(np.float32), 2): ("take_vectors", np.uint64),
+}
+"""Type of a pixel -> the kernel that copies it, and the number as which it copies it."""
+
 ONE = 256
 """One pixel in fixed point, for interpolation of bytes. Products of two bytes still fit into 16 bits."""
 
@@ -19,14 +26,21 @@ class Between:
     across: np.ndarray
     down: np.ndarray
 
-    def read(self, image: np.ndarray, out: np.ndarray) -> None:
-        """Write bilinear values of an (h, w, 3) image of bytes into `out`, another such image with n pixels."""
+    def read(self, images: np.ndarray) -> np.ndarray:
+        """Bilinear values of (f, h, w, 3) images of bytes, as other such images with n pixels."""
+        out = np.empty_like(images)
         kernels = compiled()
         if kernels is not None:
+            flat = np.ascontiguousarray(images).reshape(len(images), -1)
             kernels.bilinear(
-                image.reshape(-1), self.first, self.width, self.across, self.down, out.reshape(-1)
+                flat, self.first, self.width, self.across, self.down, out.reshape(len(images), -1)
             )  # fmt: skip
-            return
+            return out
+        for frame, image in enumerate(images):
+            self._read(image, out[frame])
+        return out
+
+    def _read(self, image: np.ndarray, out: np.ndarray) -> None:
         # Four bytes are read as one number; three would take three times as long.
         padded = np.empty((*image.shape[:2], 4), np.uint8)
         copy_channels(image, padded)
@@ -94,4 +108,11 @@ def nearest_pixels(u: np.ndarray, v: np.ndarray, height: int, width: int) -> np.
 def taken(images: np.ndarray, places: np.ndarray) -> np.ndarray:
     """(f, *places.shape, ...) values of (f, h, w, ...) images at the same pixels in each of them."""
     height, width = images.shape[1:3]
-    return images.reshape(len(images), height * width, *images.shape[3:]).take(places, axis=1)
+    kernels, kind = compiled(), (images.dtype, *images.shape[3:])
+    if kernels is None or kind not in _TAKING or not images.flags.c_contiguous:
+        return images.reshape(len(images), height * width, *images.shape[3:]).take(places, axis=1)
+    name, number = _TAKING[kind]
+    flat = images.reshape(len(images), -1).view(number)
+    out = np.empty((len(images), *places.shape, *images.shape[3:]), images.dtype)
+    getattr(kernels, name)(flat, places.reshape(-1), out.reshape(len(images), -1).view(number))
+    return out

@@ -10,6 +10,8 @@ a moving thing is smeared over its surroundings. Paths are sampled at half pixel
 once to twice its size.
 """
 
+from typing import Any
+
 import numpy as np
 
 from twinloop.observe.kernels import compiled
@@ -26,6 +28,7 @@ class Shutter:
 
     def __init__(self, height: int, width: int, open_s: float, readout_s: float):
         self._open_s, self._reach_s = open_s, (open_s + readout_s) / 2
+        self._blocks = -(-height // BLOCK_PX), -(-width // BLOCK_PX)
         # Reused for every image, because allocating memory costs more than the computation.
         tall, self._wide = height + -height % BLOCK_PX, width + -width % BLOCK_PX
         self._padded = np.zeros((tall, self._wide, 4), np.float32)
@@ -36,28 +39,20 @@ class Shutter:
         """(h, w, c) light after exposure, with at most four channels, for (h, w, 2) velocities in pixels per second."""
         kernels = compiled()
         height, width = light.shape[:2]
-        if kernels is not None:
-            shape = -(-height // BLOCK_PX), -(-width // BLOCK_PX)
-            blocks, moving = np.empty((*shape, 2), np.float32), np.empty(shape, np.bool_)
-            fastest = float(
-                kernels.fastest_around(velocity, BLOCK_PX, self._reach_s, WIDEST_PX, STILL_PX, blocks, moving)
+        if kernels is not None and light.shape[2] == 3:
+            out, moved = np.empty_like(light), np.zeros(1, np.uint8)
+            kernels.expose(
+                light.reshape(-1), np.ascontiguousarray(velocity), *self.settings(), moved, out.reshape(height, -1)
             )
-            if fastest * self._reach_s < STILL_PX:
-                return light
-        else:
-            fastest = max(float(velocity.max(initial=0)), -float(velocity.min(initial=0)))
-            if fastest * self._reach_s < STILL_PX:
-                return light
-            blocks = _spread(velocity, _packed(velocity), fastest * self._reach_s)
-            moving = np.abs(blocks).max(axis=-1) * self._reach_s > STILL_PX
+            return out if moved[0] else light
+        fastest = max(float(velocity.max(initial=0)), -float(velocity.min(initial=0)))
+        if fastest * self._reach_s < STILL_PX:
+            return light
+        blocks = _spread(velocity, _packed(velocity), fastest * self._reach_s)
+        moving = np.abs(blocks).max(axis=-1) * np.float32(self._reach_s) > np.float32(STILL_PX)
         blur_px = fastest * self._open_s
         samples = 1 if blur_px < 0.5 else int(np.clip(np.ceil(blur_px) + 1, 3, MOST_SAMPLES))
         moments = (np.arange(samples) + 0.5) / samples - 0.5
-        if kernels is not None and light.shape[2] == 3:
-            out = np.empty_like(light)
-            moments_s = (moments * self._open_s).astype(np.float32)
-            kernels.expose(light, blocks, moving, BLOCK_PX, self._row_s, moments_s, out)
-            return out
         rows, columns = np.nonzero(moving)
         self._double(light)
         # Four numbers are read and written as one of 16 bytes. Arrays are (row in the block, column in the block,
@@ -79,6 +74,16 @@ class Shutter:
         out = np.empty_like(light)
         copy_channels(self._padded[:height, :width], out)
         return out
+
+    def settings(self) -> tuple[Any, ...]:
+        """Arguments of the compiled `expose` between the velocities and `moved`: settings and scratch memory."""
+        blocks = self._blocks
+        return (
+            self._open_s, self._reach_s, BLOCK_PX, WIDEST_PX, STILL_PX, MOST_SAMPLES, self._row_s,
+            np.empty(blocks, np.float32), np.empty(blocks, np.uint64), np.empty(blocks, np.uint64),
+            np.empty((*blocks, 2), np.float32), np.empty(blocks, np.uint8), np.empty(MOST_SAMPLES, np.float32),
+            np.empty(3 * BLOCK_PX, np.float32),
+        )  # fmt: skip
 
     def _double(self, light: np.ndarray) -> None:
         """The image at twice the size, with means between its pixels."""
