@@ -138,7 +138,7 @@ def _fastest_around(velocity, block_px, reach_s, widest_px, still_px, squares, p
 @kernel
 def expose(
     flat_light, velocity, open_s, reach_s, block_px, widest_px, still_px, most_samples, row_s, squares, packed, before,
-    blocks, moving, moments_s, sums, moved, out,
+    blocks, moving, moments_s, phases, moved, out,
 ):  # fmt: skip
     """Light after the exposure; `moved` is 1 if that is in `out`, and 0 if nothing moves. See `shutter.Shutter`."""
     fastest = np.float64(
@@ -151,7 +151,8 @@ def expose(
     samples = 1 if blur_px < 0.5 else int(min(max(np.ceil(blur_px) + 1, 3), most_samples))
     for sample in range(samples):
         moments_s[sample] = F(((sample + 0.5) / samples - 0.5) * open_s)
-    _average(flat_light, blocks, moving, block_px, row_s, moments_s[:samples], sums, out)
+    _shift(flat_light, out.shape[1] // 3, phases)
+    _average(phases, blocks, moving, block_px, row_s, moments_s[:samples], out)
 
 
 @kernel
@@ -189,67 +190,72 @@ def incident(pixels, linear, flat_veil, flared, gain, flat_out):
 
 
 @kernel
-def _add_run(light, upper, lower, x, between_rows, count, sums, start):
-    """Add `count` numbers at half pixel x to the sums from `start` on: means of neighbours between pixels and rows.
-
-    upper, lower: where the two rows begin in the flat light.
-    """
-    left = U(3) * (x >> U(1))
-    above, below, step = upper + left, lower + left, U(3)
-    if x & U(1) and between_rows:
-        for i in range(count):
-            mean = (light[above + i] + light[above + step + i]) * HALF
-            sums[start + i] += (mean + (light[below + i] + light[below + step + i]) * HALF) * HALF
-    elif x & U(1):
-        for i in range(count):
-            sums[start + i] += (light[above + i] + light[above + step + i]) * HALF
-    elif between_rows:
-        for i in range(count):
-            sums[start + i] += (light[above + i] + light[below + i]) * HALF
-    else:
-        for i in range(count):
-            sums[start + i] += light[above + i]
+def _shift(flat_light, width, phases):
+    """Four images: the light, and the means of neighbours half a pixel to the right, below, and both."""
+    size, line, step = U(flat_light.size), U(3 * width), U(3)
+    right, below, both = size, U(2) * size, U(3) * size
+    for i in range(size):
+        phases[i] = flat_light[i]
+    for i in range(size - step):
+        phases[right + i] = (flat_light[i] + flat_light[i + step]) * HALF
+    for i in range(size - line):
+        phases[below + i] = (flat_light[i] + flat_light[i + line]) * HALF
+    for i in range(size - line - step):
+        phases[both + i] = (phases[right + i] + phases[right + line + i]) * HALF
 
 
 @kernel
-def _average(flat_light, blocks, moving, block_px, row_s, moments_s, sums, out):
-    """Average the light along the paths of the moving blocks; the others are copied."""
+def _average(phases, blocks, moving, block_px, row_s, moments_s, out):
+    """Average the light along the paths of the moving blocks of four columns; the others are copied."""
     height, width = len(out), out.shape[1] // 3
-    line, step = U(3 * width), U(3)
+    line, step, size = U(3 * width), U(3), U(3 * width * height)
     samples = F(len(moments_s))
     last_x, last_y = F(2 * width - 2), F(2 * height - 2)
     for row in range(height):
+        numbers, middle_s = out[row], row_s[row]
         for start in range(0, width, block_px):
             stop = min(start + block_px, width)
             block_row, block_column = row // block_px, start // block_px
-            numbers = out[row]
             if not moving[block_row, block_column]:
                 # Assigning slices takes Numba several times as long to compile.
                 first_of_row = line * U(row)
                 for i in range(step * U(start), step * U(stop)):
-                    numbers[i] = flat_light[first_of_row + i]
+                    numbers[i] = phases[first_of_row + i]
                 continue
             across = F(2) * blocks[block_row, block_column, 0]
             down = F(2) * blocks[block_row, block_column, 1]
-            for i in range(sums.size):
-                sums[i] = ZERO
-            for moment in range(len(moments_s)):
-                since = row_s[row] + moments_s[moment]
-                y = U(min(max(np.rint(F(2 * row) - down * since), ZERO), last_y))
-                upper, between_rows = line * (y >> U(1)), y & U(1)
-                lower = upper + line * between_rows
-                first, whole = np.rint(F(2 * start) - across * since), True
-                for column in range(start + 1, stop):
-                    whole &= np.rint(F(2 * column) - across * since) == first + F(2 * (column - start))
-                if whole and first >= ZERO and first + F(2 * (stop - 1 - start)) <= last_x:
-                    _add_run(flat_light, upper, lower, U(first), between_rows, step * U(stop - start), sums, U(0))
-                    continue
-                # At the edge of the image the pixels of a block are not next to each other.
-                for column in range(start, stop):
-                    x = U(min(max(np.rint(F(2 * column) - across * since), ZERO), last_x))
-                    _add_run(flat_light, upper, lower, x, between_rows, step, sums, step * U(column - start))
-            for i in range(step * U(stop - start)):
-                numbers[step * U(start) + i] = sums[i] / samples
+            first = np.rint(F(2 * start) - across * (middle_s + moments_s[0]))
+            last = np.rint(F(2 * start) - across * (middle_s + moments_s[-1]))
+            if stop - start == 4 and min(first, last) >= ZERO and max(first, last) + F(6) <= last_x:
+                # Sums are variables, so that the compiler adds several numbers at once.
+                a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = ZERO
+                for moment in range(len(moments_s)):
+                    since = middle_s + moments_s[moment]
+                    y = U(min(max(np.rint(F(2 * row) - down * since), ZERO), last_y))
+                    x = U(np.rint(F(2 * start) - across * since))
+                    place = line * (y >> U(1)) + step * (x >> U(1)) + size * (U(2) * (y & U(1)) + (x & U(1)))
+                    a0, a1, a2 = a0 + phases[place], a1 + phases[place + U(1)], a2 + phases[place + U(2)]
+                    b0, b1, b2 = b0 + phases[place + U(3)], b1 + phases[place + U(4)], b2 + phases[place + U(5)]
+                    c0, c1, c2 = c0 + phases[place + U(6)], c1 + phases[place + U(7)], c2 + phases[place + U(8)]
+                    d0, d1, d2 = d0 + phases[place + U(9)], d1 + phases[place + U(10)], d2 + phases[place + U(11)]
+                i = step * U(start)
+                numbers[i], numbers[i + U(1)], numbers[i + U(2)] = a0 / samples, a1 / samples, a2 / samples
+                numbers[i + U(3)], numbers[i + U(4)], numbers[i + U(5)] = b0 / samples, b1 / samples, b2 / samples
+                numbers[i + U(6)], numbers[i + U(7)], numbers[i + U(8)] = c0 / samples, c1 / samples, c2 / samples
+                numbers[i + U(9)], numbers[i + U(10)], numbers[i + U(11)] = d0 / samples, d1 / samples, d2 / samples
+                continue
+            # At the edge of the image the pixels of a block are not next to each other.
+            for column in range(start, stop):
+                red = green = blue = ZERO
+                for moment in range(len(moments_s)):
+                    since = middle_s + moments_s[moment]
+                    y = U(min(max(np.rint(F(2 * row) - down * since), ZERO), last_y))
+                    moved = np.rint(F(2 * start) - across * since) + F(2 * (column - start))
+                    x = U(min(max(moved, ZERO), last_x))
+                    place = line * (y >> U(1)) + step * (x >> U(1)) + size * (U(2) * (y & U(1)) + (x & U(1)))
+                    red, green, blue = red + phases[place], green + phases[place + U(1)], blue + phases[place + U(2)]
+                i = step * U(column)
+                numbers[i], numbers[i + U(1)], numbers[i + U(2)] = red / samples, green / samples, blue / samples
 
 
 @kernel
@@ -325,27 +331,34 @@ def read_out(
         parts: scratch memory, (2, 3 n); so many numbers are processed together.
     """
     part, second = parts[0], parts[1]
+    # The compiler cannot know that writing to `out` leaves these as they are.
+    red_gain, green_gain, blue_gain = balance[0], balance[1], balance[2]
+    red_share, green_share, blue_share = luma[0], luma[1], luma[2]
     for start in range(0, light.size, part.size):
         stop = min(start + part.size, light.size)
         _levels(
             light[start:stop], position + start, key, other_key, normal, noisy, shot, read, roots, levels, second, part
         )  # fmt: skip
-        for i in range(0, stop - start, 3):
-            red, green, blue = part[i] * balance[0], part[i + 1] * balance[1], part[i + 2] * balance[2]
-            if saturation != ONE:
-                grey = red * luma[0] + green * luma[1]
-                grey = grey + blue * luma[2]
-                red = grey + saturation * (red - grey)
-                green = grey + saturation * (green - grey)
-                blue = grey + saturation * (blue - grey)
-            place = start + i
-            out[place], out[place + 1], out[place + 2] = _byte(red), _byte(green), _byte(blue)
+        place = U(start)
+        if saturation == ONE:
+            for i in range(U(0), U(stop - start), U(3)):
+                out[place + i] = _byte(part[i] * red_gain)
+                out[place + i + U(1)] = _byte(part[i + U(1)] * green_gain)
+                out[place + i + U(2)] = _byte(part[i + U(2)] * blue_gain)
+            continue
+        for i in range(U(0), U(stop - start), U(3)):
+            red, green, blue = part[i] * red_gain, part[i + U(1)] * green_gain, part[i + U(2)] * blue_gain
+            grey = red * red_share + green * green_share
+            grey = grey + blue * blue_share
+            out[place + i] = _byte(grey + saturation * (red - grey))
+            out[place + i + U(1)] = _byte(grey + saturation * (green - grey))
+            out[place + i + U(2)] = _byte(grey + saturation * (blue - grey))
 
 
 @kernel
 def develop(
     pictures, linear, flared, x, y, lamps, ghosts, tints, veil, gain, moves, velocity, open_s, reach_s, block_px,
-    widest_px, still_px, most_samples, row_s, squares, packed, before, blocks, moving, moments_s, sums, moved, blurred,
+    widest_px, still_px, most_samples, row_s, squares, packed, before, blocks, moving, moments_s, phases, moved, blurred,
     shares, padded, normal, keys, noisy, shot, read, roots, levels, balance, luma, saturation, parts, light, flat_light,
     other, flat_other, vertical, out,
 ):  # fmt: skip
@@ -361,7 +374,7 @@ def develop(
         if moves:
             expose(
                 flat_light, velocity[frame], open_s, reach_s, block_px, widest_px, still_px, most_samples, row_s,
-                squares, packed, before, blocks, moving, moments_s, sums, moved, other,
+                squares, packed, before, blocks, moving, moments_s, phases, moved, other,
             )  # fmt: skip
             in_other = moved[0] != 0
         if blurred:

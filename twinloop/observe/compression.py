@@ -23,6 +23,9 @@ TO_RGB = np.linalg.inv(TO_YCC).astype(np.float32)
 _k, _n = np.mgrid[0:8, 0:8]
 DCT = (np.sqrt(np.where(_k == 0, 1, 2) / 8) * np.cos(np.pi * (2 * _n + 1) * _k / 16)).astype(np.float32)
 
+STRIP = 256
+"""Columns that the compiled transform processes together."""
+
 
 def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
     """(f, h, w, 3) uint8 after JPEG compression with this quality, 1 to 100; 100 changes nothing."""
@@ -38,8 +41,8 @@ def compressed(rgb: np.ndarray, quality: float) -> np.ndarray:
     if kernels is not None:
         luma, chroma = np.empty((tall, wide), np.float32), np.empty((2, tall // 2, wide // 2), np.float32)
         kernels.compress(
-            np.ascontiguousarray(rgb), DCT, TO_YCC, TO_RGB, luma_step.T.ravel(), chroma_step.T.ravel(), tall, wide,
-            luma, chroma, np.empty(128, np.float32), out,
+            np.ascontiguousarray(rgb), DCT, TO_YCC, TO_RGB, np.tile(luma_step.T, STRIP // 8),
+            np.tile(chroma_step.T, STRIP // 8), tall, wide, luma, chroma, np.empty((2, 8 * STRIP), np.float32), out,
         )  # fmt: skip
         return out
     planes, kept = np.empty((3, tall, wide), np.float32), np.empty((3, tall, wide), np.float32)

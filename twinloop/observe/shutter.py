@@ -28,6 +28,7 @@ class Shutter:
 
     def __init__(self, height: int, width: int, open_s: float, readout_s: float):
         self._open_s, self._reach_s = open_s, (open_s + readout_s) / 2
+        self._pixels = height * width
         self._blocks = -(-height // BLOCK_PX), -(-width // BLOCK_PX)
         # Reused for every image, because allocating memory costs more than the computation.
         tall, self._wide = height + -height % BLOCK_PX, width + -width % BLOCK_PX
@@ -58,14 +59,16 @@ class Shutter:
         # Four numbers are read and written as one of 16 bytes. Arrays are (row in the block, column in the block,
         # block), with the longest axis last. Places are counted in half pixels.
         places = self._doubled.reshape(-1).view(np.complex128)
-        lines, pixels = (BLOCK_PX * corner + np.arange(BLOCK_PX)[:, None] for corner in (rows, columns))
+        inside = np.arange(BLOCK_PX)[:, None]
+        lines, pixels = BLOCK_PX * rows + inside, BLOCK_PX * columns + inside
         across, down = 2 * blocks[rows, columns].T
-        x, y, row_s = 2 * pixels.astype(np.float32), 2 * lines.astype(np.float32), self._row_s[lines]
+        x, y, row_s = (2 * BLOCK_PX * columns).astype(np.float32), 2 * lines.astype(np.float32), self._row_s[lines]
+        # Pixels of a row of a block move together, by whole half pixels.
+        offset = 2 * inside.astype(np.float32)
         total = np.zeros((BLOCK_PX, BLOCK_PX, len(rows)), np.complex128)
         for moment in moments:
             since = row_s + np.float32(moment * self._open_s)
-            place = x - (across * since)[:, None]
-            np.rint(place, out=place)
+            place = np.rint(x - across * since)[:, None] + offset
             np.clip(place, 0, 2 * width - 2, out=place)
             place += ((2 * width - 1) * np.clip(np.rint(y - down * since), 0, 2 * height - 2))[:, None]
             total.view(np.float32)[...] += places.take(place.astype(np.intp), mode="clip").view(np.float32)
@@ -82,7 +85,7 @@ class Shutter:
             self._open_s, self._reach_s, BLOCK_PX, WIDEST_PX, STILL_PX, MOST_SAMPLES, self._row_s,
             np.empty(blocks, np.float32), np.empty(blocks, np.uint64), np.empty(blocks, np.uint64),
             np.empty((*blocks, 2), np.float32), np.empty(blocks, np.uint8), np.empty(MOST_SAMPLES, np.float32),
-            np.empty(3 * BLOCK_PX, np.float32),
+            np.empty(4 * 3 * self._pixels, np.float32),
         )  # fmt: skip
 
     def _double(self, light: np.ndarray) -> None:
