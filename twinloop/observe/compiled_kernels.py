@@ -358,9 +358,9 @@ def read_out(
 @kernel
 def develop(
     pictures, linear, flared, x, y, lamps, ghosts, tints, veil, gain, moves, velocity, open_s, reach_s, block_px,
-    widest_px, still_px, most_samples, row_s, squares, packed, before, blocks, moving, moments_s, phases, moved, blurred,
-    shares, padded, normal, keys, noisy, shot, read, roots, levels, balance, luma, saturation, parts, light, flat_light,
-    other, flat_other, vertical, out,
+    widest_px, still_px, most_samples, row_s, squares, packed, before, blocks, moving, moments_s, phases, moved,
+    blurred, shares, padded, normal, keys, noisy, shot, read, roots, levels, balance, luma, saturation, parts, light,
+    flat_light, other, flat_other, vertical, out,
 ):  # fmt: skip
     """Stored values of (f, 3 n) rendered images; see `image`. The functions above explain the arguments."""
     size = 3 * gain.size

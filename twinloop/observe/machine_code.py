@@ -115,10 +115,17 @@ def _object(module: str, name: str, kinds: tuple[str, ...], processor: tuple[str
 
 def _key(module: str, name: str, kinds: tuple[str, ...], processor: tuple[str, str]) -> str:
     """Digest of everything that decides the machine code."""
-    parts = [name, *kinds, *processor, version("numba"), version("llvmlite"), version("numpy")]
+    parts = "\n".join([name, *kinds, *processor, _made_from(module)])
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+@cache
+def _made_from(module: str) -> str:
+    """Digest of compilers and sources."""
+    parts = [version("numba"), version("llvmlite"), version("numpy")]
     sources = sorted(_folder_of(module).glob("compiled_*.py"))
     parts += [source.read_text() for source in (*sources, Path(__file__))]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _folders(module: str) -> tuple[Path, ...]:
