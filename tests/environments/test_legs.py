@@ -190,6 +190,21 @@ def test_rollouts_are_a_dataset_with_rewards_that_can_be_viewed(tmp_path: Path):
     )
 
 
+def test_the_critic_sees_the_ground_around_a_robot_on_steps(tmp_path: Path):
+    env = tl.make_env(written(tmp_path, HURDLES % ("stepped", "[0.8, 0.8]")), num_envs=32, seed=0)
+    assert isinstance(env, VectorTwinEnv)
+    env.reset()
+    columns = [place for place, name in enumerate(env.groups.critic_names) if name.startswith("height_scan.")]
+    scan = env.observations["critic"][:, columns].reshape(32, 6, 5)
+    near = scan[:, 1:4]  # 0.2 m behind to 0.2 m in front of the base: the level square of the start
+    assert np.ptp(near, axis=(1, 2)).max() < 1e-6
+    np.testing.assert_allclose(near, -0.005, atol=1e-3)  # the feet start 5 mm above the ground
+    assert not any("height_scan" in name for name in env.layout)
+    flat = tl.make_env(written(tmp_path, HURDLES % ("flat", "[0.8, 0.8]")), num_envs=1, seed=0)
+    assert isinstance(flat, VectorTwinEnv)
+    assert not any("height_scan" in name for name in flat.groups.critic_names)
+
+
 def test_a_config_may_vary_one_element_of_a_row(tmp_path: Path):
     rows = "randomization: {sensing: {x.gyro_bias_mrad_s: [5, 10]}}\n"
     env = tl.make_env(written(tmp_path, f"scene: {{robot: quadruped}}\n{rows}"), num_envs=2, seed=0)

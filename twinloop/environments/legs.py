@@ -80,8 +80,9 @@ class LegsEmbodiment(MobileEmbodiment):
             relative=np.zeros(len(joints), bool), centre=home, span=np.full(len(joints), twin.robot.action_scale_rad),
             lowest=limits[:, 0], highest=limits[:, 1],
         )  # fmt: skip
+        privileged = PRIVILEGED if twin.terrain.heights_m is None else (*PRIVILEGED, "height_scan")
         self.defaults = TermDefaults(
-            observations=OBSERVATIONS, rewards=dict(REWARDS), terminations=TERMINATIONS, privileged=PRIVILEGED
+            observations=OBSERVATIONS, rewards=dict(REWARDS), terminations=TERMINATIONS, privileged=privileged
         )
         self._prepare_draws()
         self.acceleration_rad_s2 = np.zeros((width, len(joints)))

@@ -7,6 +7,9 @@ from twinloop.environments.term import StepState, Term
 from twinloop.environments.walk_commands import STANCE_SHARE
 from twinloop.environments.walk_outcome import CONTACT_N
 
+SCAN_FORWARD_M, SCAN_LEFT_M = np.linspace(-0.4, 0.6, 6), np.linspace(-0.3, 0.3, 5)
+"""Places of the height scan in front of and beside the base."""
+MAX_SCAN_M = 0.5
 VELOCITY_M_S, TURN_RAD_S = 0.3, 0.4
 """Errors at which the reward for tracking has fallen to 1/e."""
 
@@ -69,6 +72,23 @@ def _foot_contact(step: StepState) -> np.ndarray:
     return (step.robot.cell.foot_force_n > CONTACT_N).astype(float)
 
 
+def _height_scan(step: StepState) -> np.ndarray:
+    """(n, places) height of the ground below the base: 0 on level ground at the nominal height of the base."""
+    cell, robot = step.robot.cell, step.robot.twin.robot
+    heading = cell.base_axes[:, :2, 0]
+    heading = heading / np.maximum(np.hypot(heading[:, 0], heading[:, 1]), 1e-6)[:, None]
+    left = np.stack([-heading[:, 1], heading[:, 0]], axis=1)
+    ahead, beside = (places.ravel() for places in np.meshgrid(SCAN_FORWARD_M, SCAN_LEFT_M, indexing="ij"))
+    places = cell.base_position[:, None, :2] + ahead[:, None] * heading[:, None] + beside[:, None] * left[:, None]
+    base = cell.base_position[:, 2, None] - robot.home_height_m
+    return np.clip(step.robot.twin.terrain.height_at(places) - base, -MAX_SCAN_M, MAX_SCAN_M)
+
+
+def _scan_names(robot: Embodiment) -> tuple[str, ...]:
+    del robot
+    return tuple(f"{ahead:+.1f}_{left:+.2f}" for ahead in SCAN_FORWARD_M for left in SCAN_LEFT_M)
+
+
 def _foot_names(robot: Embodiment) -> tuple[str, ...]:
     return tuple(foot.name for foot in robot.twin.robot.feet)  # pyright: ignore
 
@@ -113,4 +133,6 @@ LEGS_TERMS = (
          _base_velocity, robots=LEGS, elements=lambda _: ("forward", "left", "up", "height")),
     Term("foot_contact", "observation", "1", "which feet touch the ground; only for the critic", _foot_contact,
          robots=LEGS, elements=_foot_names),
+    Term("height_scan", "observation", "m", "height of the ground around the base; only for the critic", _height_scan,
+         robots=LEGS, elements=_scan_names),
 )  # fmt: skip

@@ -6,8 +6,11 @@ import pytest
 
 from twinloop.errors import ModelError
 from twinloop.twin.legs.quadruped import QUADRUPED
-from twinloop.twin.legs.terrain import CELL_M, KINDS, LEVELS, START_M, make_terrain
+from twinloop.twin.legs.terrain import CELL_M, KINDS, LEVELS, PATCH_M, START_M, make_terrain
 from twinloop.twin.legs.walk_twin import assemble_walk
+
+FASTEST_M_S = 1.08
+"""Fastest command of the examples: 1 m/s forward and 0.4 m/s sideways."""
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -36,6 +39,25 @@ def test_starts_are_level_and_levels_grow(name: str):
             assert np.ptp(terrain.height_at(start + around)) < 1e-9
         spreads.append(np.mean([np.ptp(terrain.height_at(start + wide)) for start in terrain.starts_m[level]]))
     assert (np.diff(spreads) > 0).all()
+
+
+@pytest.mark.parametrize("name", ["rough", "stepped"])
+def test_a_robot_cannot_walk_over_the_edge_in_an_episode(name: str):
+    terrain = make_terrain(name)
+    assert terrain.heights_m is not None
+    edge_m = (np.array(terrain.heights_m.shape) - 1) * CELL_M / 2
+    assert (edge_m - np.abs(terrain.starts_m).max(axis=(0, 1)) > FASTEST_M_S * 20).all()
+
+
+def test_ground_beyond_the_patches_is_as_rough_as_the_patches_beside_it():
+    terrain = make_terrain("rough")
+    outermost = terrain.starts_m[-1]
+    mirrored = outermost + np.array([PATCH_M, 0])
+    around = np.stack(np.meshgrid(*2 * [np.linspace(-3, 3, 41)]), axis=-1)
+    spreads = [
+        np.mean([np.ptp(terrain.height_at(start + around)) for start in starts]) for starts in (outermost, mirrored)
+    ]
+    assert spreads[1] == pytest.approx(spreads[0], rel=0.05)
 
 
 def test_the_seed_decides_the_ground():
