@@ -96,7 +96,7 @@ def test_a_robot_that_stands_well_gets_more_reward_than_one_that_shakes(config: 
 
 def test_every_terrain_and_robot_gives_an_environment(tmp_path: Path):
     for robot in ("quadruped", "humanoid"):
-        for terrain in ("flat", "rough", "stepped"):
+        for terrain in ("flat", "rough", "stepped", "mixed"):
             env = tl.make_env(written(tmp_path, f"scene: {{robot: {robot}, terrain: {terrain}}}"), num_envs=2, seed=0)
             seen, reasons = play(env, 10)
             assert np.isfinite(seen).all()

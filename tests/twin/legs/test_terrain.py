@@ -28,7 +28,7 @@ def test_heights_match_rays_of_the_engine(name: str):
         assert 10 - down == pytest.approx(terrain.height_at(place), abs=5e-3)
 
 
-@pytest.mark.parametrize("name", ["rough", "stepped"])
+@pytest.mark.parametrize("name", ["rough", "stepped", "mixed"])
 def test_starts_are_level_and_levels_grow(name: str):
     terrain = make_terrain(name, seed=3)
     spreads = []
@@ -41,7 +41,7 @@ def test_starts_are_level_and_levels_grow(name: str):
     assert (np.diff(spreads) > 0).all()
 
 
-@pytest.mark.parametrize("name", ["rough", "stepped"])
+@pytest.mark.parametrize("name", ["rough", "stepped", "mixed"])
 def test_a_robot_cannot_walk_over_the_edge_in_an_episode(name: str):
     terrain = make_terrain(name)
     assert terrain.heights_m is not None

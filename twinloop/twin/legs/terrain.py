@@ -119,12 +119,15 @@ def _distance_m(size: int) -> np.ndarray:
     return np.maximum(axis[:, None], axis[None, :])
 
 
-KINDS: Mapping[str, Callable[[int, np.random.Generator, int], np.ndarray] | None] = {
-    "flat": None,
-    "rough": _rough,
-    "stepped": _stepped,
+Patch = Callable[[int, np.random.Generator, int], np.ndarray]
+"""(level, generator, number of points) -> heights of a patch."""
+KINDS: Mapping[str, tuple[Patch, ...]] = {
+    "flat": (),
+    "rough": (_rough,),
+    "stepped": (_stepped,),
+    "mixed": (_rough, _stepped),
 }
-"""Name of a terrain -> (level, generator, number of points) -> heights of a patch; None for a plane."""
+"""Name of a terrain -> the kinds of its patches, column after column; none for a plane."""
 
 
 def make_terrain(name: str, *, seed: int = 0) -> Terrain:
@@ -135,13 +138,14 @@ def make_terrain(name: str, *, seed: int = 0) -> Terrain:
     """
     if name not in KINDS:
         raise ModelError(f"terrain {name!r}: {nearest(name, KINDS)}")
-    patch = KINDS[name]
-    if patch is None:
+    kinds = KINDS[name]
+    if not kinds:
         return Terrain(name)
     size = round(PATCH_M / CELL_M)
     start = _distance_m(size) <= START_M / 2
     heights = np.zeros((LEVELS * size, COLUMNS * size))
     for level, column in np.ndindex(LEVELS, COLUMNS):
+        patch = kinds[column % len(kinds)]
         block = patch(level, np.random.default_rng([seed, level, column]), size)
         block[start] = block[start].max()
         heights[level * size : (level + 1) * size, column * size : (column + 1) * size] = block
