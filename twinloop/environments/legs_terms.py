@@ -10,6 +10,9 @@ from twinloop.environments.walk_outcome import CONTACT_N
 SCAN_FORWARD_M, SCAN_LEFT_M = np.linspace(-0.4, 0.6, 6), np.linspace(-0.3, 0.3, 5)
 """Places of the height scan in front of and beside the base."""
 MAX_SCAN_M = 0.5
+CLEARANCE_M = 0.12
+AROUND = np.array([[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1)], float)
+"""A swinging foot clears the ground at these places, in units of `CLEARANCE_M`."""
 VELOCITY_M_S, TURN_RAD_S = 0.3, 0.4
 """Errors at which the reward for tracking has fallen to 1/e."""
 
@@ -45,6 +48,22 @@ def _swing_height(step: StepState) -> np.ndarray:
     target = robot.twin.robot.swing_height_m * np.sin(np.pi * share)
     height = robot.cell.foot_height_m - robot.twin.foot_rest_m
     return np.where(swings, np.square(height - target), 0).sum(axis=1)
+
+
+def _swing_clearance(step: StepState) -> np.ndarray:
+    """Squared shortfall of the height of swinging feet over the highest ground around them."""
+    robot = step.robot
+    cell, twin = robot.cell, robot.twin
+    phase, swings = robot.commands.phase(cell.tick), robot.commands.swings(cell.tick)
+    share = np.clip((phase - STANCE_SHARE) / (1 - STANCE_SHARE), 0, 1)
+    around = cell.foot_position[..., None, :2] + CLEARANCE_M * AROUND
+    ground = twin.terrain.height_at(around).max(axis=-1)
+    # A foot comes down on the ground beside an edge, so that the arc over the edge ends before the swing.
+    arc = np.sin(np.pi * share)
+    rise = ground - twin.terrain.height_at(cell.foot_position[..., :2])
+    height = cell.foot_height_m - twin.foot_rest_m
+    short = np.maximum((twin.robot.swing_height_m + rise) * arc - height, 0)
+    return np.where(swings, np.square(short), 0).sum(axis=1)
 
 
 def _foot_slip(step: StepState) -> np.ndarray:
@@ -107,6 +126,9 @@ LEGS_TERMS = (
     Term("gait", "reward", "1", "share of feet that touch the ground or swing when the clock of the gait asks for it",
          _gait, robots=LEGS),
     Term("swing_height", "reward", "m²", "squared error of the height of swinging feet", _swing_height, robots=LEGS),
+    Term("swing_clearance", "reward", "m²",
+         "squared distance of swinging feet below an arc over the highest ground around them", _swing_clearance,
+         robots=LEGS),
     Term("foot_slip", "reward", "m²/s²", "squared speed of feet on the ground", _foot_slip, robots=LEGS),
     Term("vertical_speed", "reward", "m²/s²", "squared vertical speed of the base",
          lambda step: np.square(step.robot.cell.base_velocity_m_s[:, 2]), robots=LEGS),

@@ -3,6 +3,9 @@
 Each foot follows a path in the frame of the trunk: back with the commanded velocity while it stands, and forward in an
 arc while it swings. A swinging foot is put down further out in the direction in which the trunk is too fast (Raibert,
 "Legged Robots That Balance", 1986). Inverse kinematics of a leg with three joints gives the joint targets.
+
+On rough ground it knows the heights: the trunk follows the slope of the ground below it, feet stand at the height of
+the ground, and a swinging foot is lifted over the highest ground around it.
 """
 
 import numpy as np
@@ -18,8 +21,15 @@ BALANCE_S = 0.06
 MAX_STEP_M = 0.16
 INTEGRAL_PER_S, MAX_CORRECTION = 0.5, np.array([0.5, 0.4, 0.7])
 """Gain of the integral of velocity errors, and its bounds in m/s and rad/s."""
+CLEARANCE_M = 0.12
+"""A swinging foot is lifted over ground that is this near."""
+MAX_SLOPE = 0.4
 LEVEL = 0.3
 """Share of the trunk's tilt that the legs take out within a step."""
+
+AROUND = np.array([[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1)], float)
+FOOTPRINT = np.array([[x, y] for x in np.linspace(-0.4, 0.4, 7) for y in np.linspace(-0.25, 0.25, 5)])
+"""Places below the trunk that its slope is fitted to."""
 
 Part = slice | np.ndarray
 """All slots, or some."""
@@ -107,7 +117,43 @@ class TrotExpert:
         feet[..., :2] += np.where(moving[:, None, None], np.where(stands[..., None], standing, swinging), 0)
         lift = self.twin.robot.swing_height_m * np.sin(np.pi * share[..., 0])
         feet[..., 2] += np.where(stands, 0, lift)
+        gravity = cell.gravity[:, None, :2]
+        if self.twin.terrain.heights_m is not None:
+            slope, heights = self._ground(cell, feet, np.where(stands, 0, np.sin(np.pi * share[..., 0])))
+            feet[..., 2] += heights
+            # Feet stay below their hips when the trunk is parallel to a slope.
+            feet[..., :2] += slope[:, None] * self._nominal[:, 2, None]
+            gravity = gravity + slope[:, None]
         # Legs on the low side become longer, so that the trunk turns back to level.
-        tilt = cell.gravity[:, None, 0] * feet[..., 0] + cell.gravity[:, None, 1] * feet[..., 1]
+        tilt = gravity[..., 0] * feet[..., 0] + gravity[..., 1] * feet[..., 1]
         feet[..., 2] -= LEVEL * np.where(stands, tilt, 0)
         return self._angles(feet).reshape(cell.width, 12)
+
+    def _ground(self, cell: WalkCell, feet: np.ndarray, swung: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The ground below a robot.
+
+        Args:
+            feet: (n, 4, 3) feet in the frame of the trunk.
+            swung: (n, 4) 0 for a foot on the ground, 1 in the middle of a swing.
+
+        Returns:
+            (n, 2) slope forward and to the left, and (n, 4) heights of the ground at the feet above the plane with this
+            slope. That of a swinging foot is the height that it must clear.
+        """
+        terrain, heading = self.twin.terrain, cell.base_axes[:, :2, 0]
+        heading = heading / np.maximum(np.hypot(heading[:, 0], heading[:, 1]), 1e-6)[:, None]
+        left = np.stack([-heading[:, 1], heading[:, 0]], axis=1)
+
+        def heights_at(places: np.ndarray) -> np.ndarray:
+            world = places[..., :1] * heading[:, None] + places[..., 1:] * left[:, None]
+            return terrain.height_at(cell.base_position[:, None, :2] + world)
+
+        ground = heights_at(np.broadcast_to(FOOTPRINT, (cell.width, *FOOTPRINT.shape)))
+        mean = ground.mean(axis=1)
+        slope = (ground - mean[:, None]) @ FOOTPRINT / np.square(FOOTPRINT).sum(axis=0)
+        slope = np.clip(slope, -MAX_SLOPE, MAX_SLOPE)
+        below = heights_at(feet[..., :2])
+        around = feet[..., None, :2] + CLEARANCE_M * AROUND
+        highest = heights_at(around.reshape(cell.width, -1, 2)).reshape(*below.shape, -1).max(axis=-1)
+        plane = mean[:, None] + (feet[..., :2] * slope[:, None]).sum(axis=-1)
+        return slope, below + swung * (highest - below) - plane

@@ -1,27 +1,37 @@
-"""DrakeWalkEngine: a legged robot on flat ground in Drake, behind the interface of the twin's engine.
+"""DrakeWalkEngine: a legged robot in Drake, behind the interface of the twin's engine.
 
 `WalkCell` runs on it unchanged: rows of the parameter table write the same model fields, and the Drake plant of an
 episode is built from them. Rigid-body dynamics, contact and time stepping are Drake's (SAP solver, point contact,
 2.5 ms). MuJoCo computes only where bodies and sites are. Coulomb friction of joints has no effect here.
+
+Rough ground is a rigid mesh of the part around the robot, and contact with it is hydroelastic. The plant is built anew
+with the next part when the robot leaves this one; it has no state but positions and velocities.
 """
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import mujoco
 import numpy as np
-from pydrake.geometry import AddContactMaterial, GeometryId, HalfSpace, ProximityProperties
+from pydrake.geometry import AddContactMaterial, GeometryId, ProximityProperties
 from pydrake.math import RigidTransform
-from pydrake.multibody.plant import AddMultibodyPlantSceneGraph, ContactModel, CoulombFriction, MultibodyPlant
+from pydrake.multibody.plant import (
+    AddMultibodyPlantSceneGraph,
+    ContactModel,
+    ContactResults,
+    CoulombFriction,
+    MultibodyPlant,
+)
 from pydrake.multibody.tree import FixedOffsetFrame, PdControllerGains, RevoluteJoint, RigidBody
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import Diagram, DiagramBuilder
 
+from twinloop.deploy.rehearsal.drake_ground import LEAVES_M, ground_shape, on_ground, with_ground
 from twinloop.deploy.rehearsal.drake_plant import spatial_inertia
 from twinloop.deploy.rehearsal.drake_shapes import drake_shape, transform
 from twinloop.deploy.rehearsal.poses import FREE, joint_frames, rotation
-from twinloop.errors import UsageError
 from twinloop.twin.legs.terrain import GROUND
 from twinloop.twin.legs.walk_twin import TRUNK_SITE, WalkTwin
 
@@ -41,18 +51,14 @@ class _Plant:
     port: Any
     order: np.ndarray
     """Actuator of the MuJoCo model for each of Drake's."""
+    middle_m: np.ndarray
+    """Middle of its ground."""
 
 
 class DrakeWalkEngine:
-    """`width` simulations of one legged robot. See `simulate/engine.py`.
-
-    Raises:
-        UsageError: the ground is not flat.
-    """
+    """`width` simulations of one legged robot. See `simulate/engine.py`."""
 
     def __init__(self, twin: WalkTwin, *, width: int):
-        if twin.terrain.heights_m is not None:
-            raise UsageError(f"terrain {twin.terrain.name}: the rehearsal in Drake has flat ground only")
         self.twin, self.width, self.model = twin, width, twin.model
         model = twin.model
         self._arrays: dict[str, np.ndarray] = {
@@ -99,14 +105,16 @@ class DrakeWalkEngine:
 
     def forward(self, ids: np.ndarray) -> None:
         for slot in ids:
-            if self._plants[slot] is None:
-                self._plants[slot] = self._built(self._model_of(int(slot)))
+            if self._plants[slot] is None or self._leaves(int(slot)):
+                self._plants[slot] = self._built(self._model_of(int(slot)), self._arrays["qpos"][slot, :2].copy())
             self._write_state(int(slot))
             self._look(int(slot))
 
     def step(self, ids: np.ndarray | None, substeps: int) -> None:
         seconds = substeps * self.model.opt.timestep
         for slot in range(self.width) if ids is None else ids:
+            if self._leaves(int(slot)):
+                self.forward(np.array([slot]))
             built = self._plants[slot]
             assert built is not None
             try:
@@ -120,6 +128,13 @@ class DrakeWalkEngine:
             self._read_state(int(slot), built)
             self._look(int(slot))
 
+    def _leaves(self, slot: int) -> bool:
+        """Whether a robot is near the edge of its part of rough ground."""
+        built = self._plants[slot]
+        if built is None or self.twin.terrain.heights_m is None:
+            return False
+        return bool(np.abs(self._arrays["qpos"][slot, :2] - built.middle_m).max() > LEAVES_M)
+
     def _model_of(self, slot: int) -> mujoco.MjModel:
         import copy
 
@@ -129,10 +144,11 @@ class DrakeWalkEngine:
             setattr(owner, field.removeprefix("opt."), values[slot])
         return model
 
-    def _built(self, model: mujoco.MjModel) -> _Plant:
-        builder = DiagramBuilder()
+    def _built(self, model: mujoco.MjModel, middle_m: np.ndarray) -> _Plant:
+        builder, terrain = DiagramBuilder(), self.twin.terrain
         plant, _ = AddMultibodyPlantSceneGraph(builder, time_step=STEP_S)
-        plant.set_contact_model(ContactModel.kPoint)
+        is_flat = terrain.heights_m is None
+        plant.set_contact_model(ContactModel.kPoint if is_flat else ContactModel.kHydroelasticWithFallback)
         friction = float(model.geom_friction[self.twin.ground_geom, 0])
         material = ProximityProperties()
         # Drake combines the friction of two shapes as 2 a b / (a + b), so both have that of the ground.
@@ -140,12 +156,14 @@ class DrakeWalkEngine:
             dissipation=DISSIPATION_S_M, point_stiffness=STIFFNESS_N_M, friction=CoulombFriction(friction, friction),
             properties=material,
         )  # fmt: skip
+        below, above = (material, material) if is_flat else (with_ground(material), on_ground(material))
         bodies: dict[int, RigidBody] = {0: plant.world_body()}
         geoms: dict[GeometryId, int] = {}
         for index in range(1, model.nbody):
             name = model.body(index).name
             if name == GROUND:
-                plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), GROUND, material)
+                shape = ground_shape(terrain, middle_m)
+                plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), shape, GROUND, below)
                 continue
             body = bodies[index] = plant.AddRigidBody(name, spatial_inertia(model, index))
             joint = int(model.body_jntadr[index])
@@ -154,7 +172,7 @@ class DrakeWalkEngine:
             for geom in np.flatnonzero((model.geom_bodyid == index) & (model.geom_contype != 0)):
                 pose = transform(model.geom_pos[geom], model.geom_quat[geom])
                 shape = drake_shape(model, int(geom))
-                geoms[plant.RegisterCollisionGeometry(body, pose, shape, f"{name}/{geom}", material)] = int(geom)
+                geoms[plant.RegisterCollisionGeometry(body, pose, shape, f"{name}/{geom}", above)] = int(geom)
         plant.mutable_gravity_field().set_gravity_vector(np.array(model.opt.gravity))
         plant.Finalize()
         diagram = builder.Build()
@@ -165,7 +183,7 @@ class DrakeWalkEngine:
         names = [plant.get_joint_actuator(index).name() for index in plant.GetJointActuatorIndices()]
         order = np.array([model.actuator(name).id for name in names])
         simulator.Initialize()
-        return _Plant(diagram, plant, bodies, geoms, simulator, state, port, order)
+        return _Plant(diagram, plant, bodies, geoms, simulator, state, port, order, middle_m)
 
     def _add_joint(
         self, plant: MultibodyPlant, model: mujoco.MjModel, joint: int, parent: RigidBody, body: RigidBody
@@ -236,13 +254,11 @@ class DrakeWalkEngine:
         sensed = self._arrays["sensordata"][slot]
         sensed[:] = 0
         contacts = plant.get_contact_results_output_port().Eval(built.state)
-        for number in range(contacts.num_point_pair_contacts()):
-            contact = contacts.point_pair_contact_info(number)
-            force_n = float(np.linalg.norm(contact.contact_force()))
-            for geometry in (contact.point_pair().id_A, contact.point_pair().id_B):
+        for geometries, force in _forces(contacts):
+            for geometry in geometries:
                 place_in_data = self._sensor_of.get(built.geoms.get(geometry, -1))
                 if place_in_data is not None:
-                    sensed[place_in_data] += force_n
+                    sensed[place_in_data] += float(np.linalg.norm(force))
 
     def _look(self, slot: int) -> None:
         self._data.qpos[:] = self._arrays["qpos"][slot]
@@ -256,6 +272,17 @@ class DrakeWalkEngine:
         places |= {model.geom(name).id: model.sensor(name).adr[0] for name in robot.shins}
         trunk = np.flatnonzero((model.geom_bodyid == self.twin.base_body) & (model.geom_contype != 0))
         return {**places, **{int(geom): model.sensor(TRUNK_SITE).adr[0] for geom in trunk}}
+
+
+def _forces(contacts: ContactResults) -> Iterator[tuple[tuple[GeometryId, GeometryId], np.ndarray]]:
+    """The two geometries and the force of every contact."""
+    for number in range(contacts.num_point_pair_contacts()):
+        contact = contacts.point_pair_contact_info(number)
+        yield (contact.point_pair().id_A, contact.point_pair().id_B), contact.contact_force()
+    for number in range(contacts.num_hydroelastic_contacts()):
+        contact = contacts.hydroelastic_contact_info(number)
+        surface = contact.contact_surface()
+        yield (surface.id_M(), surface.id_N()), contact.F_Ac_W().translational()
 
 
 def _keep_apart(diagram: Diagram, geoms: dict[GeometryId, int]) -> None:

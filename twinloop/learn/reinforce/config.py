@@ -27,7 +27,7 @@ class ReinforceConfig:
         gamma, lam: discount of one control period, and decay of generalised advantage estimation.
         epochs, mini_batches: passes over the data of an iteration, and parts of a pass.
         entropy: weight of the entropy bonus.
-        noise: initial standard deviation of exploration, in normalised actions.
+        noise: initial standard deviation of exploration, in normalised actions. It stays constant in `imitate`.
         desired_kl: change of the policy that PPO aims at in one iteration.
         advantage_limit: largest advantage, in standard deviations; 0 for no limit. Where one fall in an iteration costs
             far more than all other differences, it would be the whole gradient.

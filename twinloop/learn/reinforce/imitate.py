@@ -22,8 +22,6 @@ from twinloop.learn.reinforce.saved_state import optimiser_state, part_of, resto
 
 HANDOVER = 10
 """Iterations until the policy drives all environments."""
-NOISE = 0.1
-"""Standard deviation of the exploration, in normalised actions."""
 KEPT = 1 << 17
 """Most recent observations that are trained on."""
 BATCH = 1024
@@ -47,7 +45,10 @@ class ImitateTraining:
             )
         env.robot.use_expert()  # pyright: ignore
         seed_all(config.seed)
-        self.model = PolicyModel(policy, env.groups.inputs, noise=NOISE, least=NOISE, most=NOISE, normalise=True)
+        self.model = PolicyModel(
+            policy, env.groups.inputs, noise=config.noise, least=config.noise, most=config.noise,
+            normalise=True,
+        )  # fmt: skip
         self.env = PolicyEnv(env, self.model, device=device)
         env.reset()
         self.optimiser = torch.optim.Adam(self.model.policy.parameters(), lr=config.learning_rate)
@@ -70,7 +71,7 @@ class ImitateTraining:
                 wanted.append(label)
                 action = torch.where(guided[:, None], label, self.model(self._obs))
                 self.model.update_normalization(self._obs)
-                self._obs, *_ = self.env.step(action + NOISE * torch.randn_like(action))
+                self._obs, *_ = self.env.step(action + self.config.noise * torch.randn_like(action))
         self._seen = torch.cat([self._seen, *seen])[-KEPT:]
         self._wanted = torch.cat([self._wanted, *wanted])[-KEPT:]
         self._iterations += 1

@@ -40,7 +40,8 @@ def sac_config() -> ReinforceConfig:
 def imitation_config() -> ReinforceConfig:
     """The defaults for imitating a scripted expert."""
     return ReinforceConfig(
-        algorithm="imitate", iterations=60, num_envs=96, steps=32, learning_rate=1e-3, epochs=1, mini_batches=4
+        algorithm="imitate", iterations=60, num_envs=96, steps=32, learning_rate=1e-3, epochs=1, mini_batches=4,
+        noise=0.1,
     )
 
 
@@ -64,7 +65,7 @@ def navigation_imitation_config() -> ReinforceConfig:
     """The recipe for imitating the navigator of a robot on wheels."""
     return ReinforceConfig(
         algorithm="imitate", iterations=40, num_envs=128, steps=32, width=256, depth=3, learning_rate=1e-3, epochs=1,
-        mini_batches=6,
+        mini_batches=6, noise=0.1,
     )  # fmt: skip
 
 
