@@ -84,17 +84,15 @@ def _simulate(
     job: CounterfactualJob, config: RunConfig, runtime: PolicyRuntime, chunk: Chunk
 ) -> list[CounterfactualCell]:
     hypotheses, count = chunk.hypotheses, job.episodes
-    usual, widest = usual_of(config), widest_rows(hypotheses)
-    config = replace(config, randomization=usual | widest, rollout=replace(config.rollout, seed=job.seed))
+    # Rows that the model or the drives have parts for are set in every episode, as in a run that varies them.
+    rows, draws = shared_cells(job, config, chunk, set_in_all=_shared)
+    config = replace(config, randomization=rows, rollout=replace(config.rollout, seed=job.seed))
     twin = twin_of(config)
     if job.longest_s is not None and job.longest_s < twin.task.longest_s:
         twin = replace(twin, task=replace(twin.task, longest_s=job.longest_s))
-    # Rows that the model or the drives have parts for are set in every episode, as in a run that varies them.
-    nominal = {name: Constant(BY_NAME[name].nominal) for name in widest if _shared(BY_NAME[name])} | usual
-    samplers = [config.sampler(nominal | dict(hypothesis.ranges), seed=job.seed) for hypothesis in hypotheses]
     blocks = [
-        replace(scenes_of(sampler, hypothesis, number, job), attempts=np.arange(number * count, (number + 1) * count))
-        for number, sampler, hypothesis in zip(chunk.numbers, samplers, hypotheses, strict=True)
+        replace(scenes, attempts=np.arange(number * count, (number + 1) * count))
+        for number, scenes in zip(chunk.numbers, draws, strict=True)
     ]
     arm, traits = Arm(twin), dict[int, np.ndarray]()
     photographer = Photographer(twin, config.cameras, job.cameras, seed=job.seed)
@@ -111,13 +109,28 @@ def _shared(row: Parameter) -> bool:
     return is_built_in(row) or row.on_command is not None
 
 
-def widest_rows(hypotheses: Sequence[Hypothesis]) -> dict[str, Distribution]:
-    """The largest value of each row of some hypotheses.
+def shared_cells(
+    job: CounterfactualJob, config: RunConfig, chunk: Chunk, *, set_in_all: Callable[[Parameter], bool]
+) -> tuple[dict[str, Distribution], list[Draws]]:
+    """Several hypotheses in one twin.
 
-    A twin of all of them is built for these values, because delay lines must be long enough.
+    A twin of all of them is built for the largest value of each row, because delay lines must be long enough.
+
+    Args:
+        set_in_all: whether a row that some hypotheses change is set to its nominal value in the draws of the others.
+
+    Returns:
+        The randomization that the twin is built for, and the draws of each hypothesis.
     """
-    names = dict.fromkeys(name for hypothesis in hypotheses for name in hypothesis.ranges)
-    return {name: Constant(_largest_value(name, hypotheses)) for name in names}
+    names = dict.fromkeys(name for hypothesis in chunk.hypotheses for name in hypothesis.ranges)
+    widest: dict[str, Distribution] = {name: Constant(_largest_value(name, chunk.hypotheses)) for name in names}
+    usual = usual_of(config)
+    nominal = {name: Constant(BY_NAME[name].nominal) for name in names if set_in_all(BY_NAME[name])} | usual
+    draws = [
+        scenes_of(config.sampler({**nominal, **hypothesis.ranges}, seed=job.seed), hypothesis, number, job)
+        for number, hypothesis in zip(chunk.numbers, chunk.hypotheses, strict=True)
+    ]
+    return usual | widest, draws
 
 
 def _largest_value(name: str, hypotheses: Sequence[Hypothesis]) -> float:

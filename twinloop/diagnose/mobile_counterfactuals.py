@@ -10,16 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 from twinloop.diagnose.bank import CounterfactualCell
-from twinloop.diagnose.counterfactuals import CounterfactualJob, scenes_of, widest_rows
-from twinloop.diagnose.hypothesis_set import Chunk, usual_of
+from twinloop.diagnose.counterfactuals import CounterfactualJob, shared_cells
+from twinloop.diagnose.hypothesis_set import Chunk
 from twinloop.diagnose.traits import MobileModel, MobileTrace, measure_traits, mobile_model, mobile_trace
 from twinloop.environments.make import mobile_embodiment
 from twinloop.environments.mobile_rollout import MobileEpisodes, mobile_rollout
 from twinloop.gate.mobile_rollouts import policy_act
 from twinloop.learn.runtime import PolicyRuntime
-from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.draw import Draws
-from twinloop.randomize.table import BY_NAME
 from twinloop.run.mobile import MobileConfig
 
 
@@ -49,13 +47,8 @@ def _simulate(
 
 def changed_cells(job: CounterfactualJob, config: MobileConfig, chunk: Chunk) -> tuple[MobileConfig, Draws]:
     """The config of a twin that can simulate all hypotheses of a chunk, and the draws of their episodes in a row."""
-    usual, widest = usual_of(config), widest_rows(chunk.hypotheses)
-    nominal: dict[str, Distribution] = {name: Constant(BY_NAME[name].nominal) for name in widest} | usual
-    draws = [
-        scenes_of(config.sampler({**nominal, **hypothesis.ranges}, seed=job.seed), hypothesis, number, job)
-        for number, hypothesis in zip(chunk.numbers, chunk.hypotheses, strict=True)
-    ]
-    return replace(config, randomization=usual | widest), _together(draws)
+    rows, draws = shared_cells(job, config, chunk, set_in_all=lambda _: True)
+    return replace(config, randomization=rows), _together(draws)
 
 
 def _together(parts: Sequence[Draws]) -> Draws:
