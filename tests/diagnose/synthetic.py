@@ -36,7 +36,7 @@ def made_up(sizes: dict[str, float], episodes: int, *, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     traits = np.full((episodes, len(TRAITS)), np.nan)
     for place, trait in enumerate(TRAITS):
-        if trait.name in ("brightness", "contrast", "saturation", "warmth", "sharpness"):
+        if trait.covariate or trait.name in ("brightness", "contrast", "saturation", "warmth", "sharpness"):
             continue
         level = USUAL.get(trait.name, 0.0)
         level += sum(sizes.get(row, 0.0) * effect.get(trait.name, 0.0) for (row, _), effect in EFFECTS.items())

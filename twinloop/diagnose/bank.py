@@ -1,7 +1,7 @@
 """Bank: the traits of a policy in the unchanged twin and in every counterfactual cell. Simulated once per policy."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -44,6 +44,11 @@ class Bank:
     causes: tuple[Cause, ...]
     reference: CounterfactualCell
     cells: tuple[CounterfactualCell, ...]
+
+    def with_traits(self, change: Callable[[np.ndarray], np.ndarray]) -> "Bank":
+        """The bank with changed (episodes, traits) of every cell."""
+        reference, *cells = (replace(cell, traits=change(cell.traits)) for cell in (self.reference, *self.cells))
+        return replace(self, reference=reference, cells=tuple(cells))
 
     def paired(self, cell: CounterfactualCell) -> np.ndarray:
         """(episodes, traits) of the unchanged twin in the scenes of a cell."""

@@ -27,7 +27,7 @@ from twinloop.diagnose.predictive import PredictiveCheck, check_explanation
 from twinloop.diagnose.report import COSTLY_POINTS, PROBABLE, GapReport, Unmodelled
 from twinloop.diagnose.robot_episodes import last_phases
 from twinloop.diagnose.sampler import explanations_of
-from twinloop.diagnose.small_errors import small_errors
+from twinloop.diagnose.small_errors import shared_errors, small_errors
 from twinloop.diagnose.summary import ENTRIES, RESOLUTIONS, SUCCESS, TraitSummary, summarise
 from twinloop.randomize.parameter import GAPS, Gap
 from twinloop.run.config import RunConfig
@@ -48,7 +48,7 @@ class Diagnosis:
 
     Attributes:
         robot: summary of the log.
-        traits: (episodes, traits) of the log.
+        traits: (episodes, traits) of the log, for the commands of the bank.
         engines: (entries,) variance between engines at the scale of this robot.
         freedom: its degrees of freedom, of a typical entry.
         check: the simulated check of the best explanation; None before it.
@@ -93,6 +93,10 @@ def diagnose_traits(
     """
     spread = spread or engine_spread(robot)
     spread = spread if arm_weight_n is None else spread.for_arm(arm_weight_n)
+    if tolerance is not None:
+        # A robot falls in some scenes and not in others, so a few simulated episodes tell little of the log's success.
+        emulator = replace(emulator, concentration=min(emulator.concentration, emulator.cell_episodes))
+    traits = emulator.adjusted(traits)
     log, twin = summarise(traits), emulator.reference
     between = spread.variance(np.fmax(log.between, twin.between))
     small = SMALL * emulator.typical if tolerance is None else small_errors(emulator, tolerance)
@@ -103,6 +107,7 @@ def diagnose_traits(
         engines=between,
         freedom=_freedom(log, twin, engines, spread.freedom),
         events=events_of(traits),
+        shared=None if tolerance is None else shared_errors(emulator, log, tolerance),
     )
     explanations = explanations_of(emulator, observed, seed=seed)
     costs = costs_of(explanations, emulator, observed.events, _twin_rate(emulator), seed=seed)
@@ -117,7 +122,7 @@ def simulate_explanation(diagnosis: Diagnosis, simulate: Simulate, *, seed: int)
     best = explanations.best
     ((_, (explained,)),) = simulate([chunk_of(hypothesis_of(_parts(emulator, best)))])
     check = check_explanation(
-        diagnosis.traits, explained.traits, best, explanations, emulator, diagnosis.engines,
+        diagnosis.traits, emulator.adjusted(explained.traits), best, explanations, emulator, diagnosis.engines,
         freedom=diagnosis.freedom, seed=seed,
     )  # fmt: skip
     _, share = emulator.at(best)

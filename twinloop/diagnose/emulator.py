@@ -18,6 +18,7 @@ import numpy as np
 
 from twinloop.diagnose.bank import Bank, CounterfactualCell
 from twinloop.diagnose.causes import Cause
+from twinloop.diagnose.covariates import Adjustment, adjustment_of
 from twinloop.diagnose.summary import ENTRIES, LOGARITHMIC, RESOLUTIONS, SUCCESS, TraitSummary, summarise
 from twinloop.randomize.parameter import Gap
 
@@ -51,6 +52,9 @@ class Emulator:
         reference: summary of the unchanged twin.
         bend: (entries,) standard deviation of an effect from this prediction, as a share of it.
         concentration: of the beta distribution of success around its prediction.
+        episodes: (episodes, traits) of the unchanged twin.
+        cell_episodes: episodes of a cell with a cause.
+        adjustment: how traits depend on what the robot is asked to do; None if nothing is known of it.
     """
 
     causes: tuple[Cause, ...]
@@ -62,6 +66,9 @@ class Emulator:
     reference: TraitSummary
     bend: np.ndarray
     concentration: float
+    episodes: np.ndarray
+    cell_episodes: int
+    adjustment: Adjustment | None = None
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
@@ -76,6 +83,10 @@ class Emulator:
     def typical(self) -> np.ndarray:
         """(entries,) mean absolute change over all causes at about the end of their sensible ranges."""
         return np.abs(self.changes[:, GRID // 4]).mean(axis=0)
+
+    def adjusted(self, traits: np.ndarray) -> np.ndarray:
+        """(episodes, traits) for the commands of the bank."""
+        return traits if self.adjustment is None else self.adjustment.of(traits)
 
     def at(self, sizes: np.ndarray) -> tuple[np.ndarray, float]:
         """((entries,) change, success as a share of the unchanged twin's) for (C,) sizes."""
@@ -108,12 +119,15 @@ def sum_of(total: np.ndarray, logarithmic: np.ndarray | slice) -> np.ndarray:
 
 def emulator_of(bank: Bank) -> Emulator:
     """Fit the emulator to a bank."""
+    adjustment = adjustment_of(bank.reference.traits)
+    if adjustment is not None:
+        bank = bank.with_traits(adjustment.of)
     reference = summarise(bank.reference.traits)
     tables = [_interpolated(bank, cause, reference) for cause in bank.causes]
     sizes, changes, unknown, error, success = (np.stack(parts) for parts in zip(*tables, strict=True))
     plain = Emulator(
         bank.causes, sizes, changes, unknown, error, success, reference, np.full(len(ENTRIES), MIN_BEND),
-        MAX_CONCENTRATION,
+        MAX_CONCENTRATION, bank.reference.traits, len(bank.cells[0].traits), adjustment,
     )  # fmt: skip
     bend, concentration = _errors(bank, plain)
     return replace(plain, bend=bend, concentration=concentration)

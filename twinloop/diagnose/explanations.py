@@ -22,7 +22,7 @@ import numpy as np
 
 from twinloop.diagnose.emulator import Emulator
 from twinloop.diagnose.events import EpisodeEvents, coincidences
-from twinloop.diagnose.summary import SUCCESS
+from twinloop.diagnose.summary import COVARIATES, SUCCESS
 
 STRESS = 0.1
 """How much a cause of size 1 can cost on a robot although it costs nothing in the twin (see `stress_of`)."""
@@ -39,6 +39,8 @@ class Observed:
         engines: (entries,) part of `variance` that is the spread between engines.
         freedom: (entries,) degrees of freedom of `variance`.
         events: events in single episodes, and which episodes failed.
+        shared: (entries, entries) covariance of errors that entries share (`small_errors.py`), part of `variance`; None
+            if entries are compared one by one.
     """
 
     difference: np.ndarray
@@ -46,6 +48,7 @@ class Observed:
     engines: np.ndarray
     freedom: np.ndarray
     events: EpisodeEvents
+    shared: np.ndarray | None = None
 
     @property
     def episodes(self) -> int:
@@ -57,8 +60,8 @@ class Observed:
 
     @property
     def known(self) -> np.ndarray:
-        """(entries,) entries that are compared. Success is compared as a number of successes."""
-        known = np.isfinite(self.difference) & np.isfinite(self.variance)
+        """(entries,) entries that are compared: not commands, and not success, which is a number of successes."""
+        known = np.isfinite(self.difference) & np.isfinite(self.variance) & ~COVARIATES
         known[SUCCESS] = False
         return known
 

@@ -2,6 +2,10 @@
 
 Entries have Student's t distributions around their predicted changes. Entries of event traits are counts of episodes
 with beta-binomial distributions (`events.py`).
+
+Errors that entries share have normal distributions along a few directions of all entries. For each residual the most
+probable shared errors are taken off, and the rest is compared entry by entry (Laplace's approximation of the integral
+over shared errors; exact for normal distributions).
 """
 
 import numpy as np
@@ -21,6 +25,10 @@ EXPLAINED_SHARE = 0.02
 """Something unmodelled changes a clear entry that a single cause explains with this share of its usual probability.
 Otherwise other strange entries would hide a clear trait: if something unmodelled is present anyway, one more changed
 entry costs it little."""
+SHARED = 12
+"""Directions of shared errors. Others count as errors of single entries."""
+MIN_OWN = 0.03
+"""Least share of an entry's variance that it shares with no other."""
 MAX_RATIO = 600.0  # largest exponent of a ratio of likelihoods
 
 
@@ -43,6 +51,10 @@ class EntryLikelihood:
         self._engines, self._freedom = observed.engines[places], observed.freedom[places]
         self._usual = np.square(4 * emulator.typical[places])
         self._counted = slice(0, int(EVENTS[places].sum()))
+        self._shared: np.ndarray | None = None
+        if observed.shared is not None:
+            self._shared = self._directions(observed.shared[np.ix_(places, places)])
+            self._products = (self._shared[:, None] * self._shared).reshape(-1, len(self.variance))
         events = observed.events
         self._rates, self._rate_variances, self._counts, self._trials = (
             values[places][self._counted] for values in (*usual_rates(emulator), events.counts, events.trials)
@@ -66,12 +78,11 @@ class EntryLikelihood:
             affected: (...) share of the entries that something unmodelled changes.
         """
         affected = np.asarray(affected)
-        if not affected.any():
-            counts = self._counts_of(total[..., self._counted], variance[..., self._counted])
-            return self._measured(total, variance) + counts.sum(axis=-1)
-        residual = self._residual(total)
-        plain = self.student(residual, variance)
         counts = self._counts_of(total[..., self._counted], variance[..., self._counted])
+        if not affected.any():
+            return self._measured(total, variance) + counts.sum(axis=-1)
+        residual, variance, shared = self._residual(total, variance)
+        plain = self.student(residual, variance)
         plain[..., self._counted] = counts + self._log_choose
         # Most chains have no unmodelled effect and need no second likelihood.
         chains = np.flatnonzero(affected) if affected.ndim else slice(None)
@@ -83,7 +94,32 @@ class EntryLikelihood:
         ratio -= usual
         np.exp(np.minimum(ratio, MAX_RATIO, out=ratio), out=ratio)
         plain[chains] = usual + np.log1p(share * self.unmodelled_share * (ratio - 1))
-        return plain.sum(axis=-1)
+        return plain.sum(axis=-1) + shared
+
+    def without_shared(
+        self, residual: np.ndarray, variance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
+        """Take the most probable shared errors off (..., entries) residuals.
+
+        Returns:
+            The residuals, their variances without the shared errors, and the (...) log-likelihood of these.
+        """
+        if self._shared is None:
+            return residual, variance, 0.0
+        count = len(self._shared)
+        own = np.maximum(variance - np.square(self._shared).sum(axis=0), MIN_OWN * variance)
+        precision = 1 / own
+        gram = (precision @ self._products.T).reshape(*precision.shape[:-1], count, count) + np.eye(count)
+        errors = np.linalg.solve(gram, ((residual * precision) @ self._shared.T)[..., None])[..., 0]
+        volume = np.log(np.diagonal(np.linalg.cholesky(gram), axis1=-2, axis2=-1)).sum(axis=-1)
+        return residual - errors @ self._shared, own, -0.5 * np.square(errors).sum(axis=-1) - volume
+
+    def _directions(self, covariance: np.ndarray) -> np.ndarray:
+        """(directions, entries) the largest shared errors, in standard deviations of the entries."""
+        deviation = np.sqrt(self.variance)
+        values, vectors = np.linalg.eigh(covariance / np.outer(deviation, deviation))
+        largest = np.argsort(-values)[:SHARED]
+        return np.sqrt(np.maximum(values[largest], 0.0))[:, None] * vectors[:, largest].T * deviation
 
     def fit_each(
         self, total: np.ndarray, variance: np.ndarray, changes: np.ndarray, added: np.ndarray, affected: np.ndarray
@@ -108,16 +144,18 @@ class EntryLikelihood:
 
         This is a sum of `student`, as products of logarithms and weights.
         """
+        logs, variance, shared = self._residual(total, variance)
         scaled = variance * self._freedom
-        logs = self._residual(total)
         np.log(np.add(logs, scaled, out=logs), out=logs)
         np.log(variance, out=scaled)
-        return scaled @ self._weights - logs @ self._more_weights + self._constant
+        return scaled @ self._weights - logs @ self._more_weights + self._constant + shared
 
-    def _residual(self, total: np.ndarray) -> np.ndarray:
-        """(..., entries) squared differences between the robot and a sum of changes."""
+    def _residual(self, total: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
+        """(..., entries) squared differences between the robot and a sum of changes; the rest as `without_shared`."""
         residual = sum_of(total, self.logarithmic)
-        return np.square(np.subtract(self.difference, residual, out=residual), out=residual)
+        np.subtract(self.difference, residual, out=residual)
+        residual, variance, shared = self.without_shared(residual, variance)
+        return np.square(residual, out=residual), variance, shared
 
     def _counts_of(self, total: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """(..., event traits) log-likelihood of their counts, without `log_choose`, from their totals and variances."""

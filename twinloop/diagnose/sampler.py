@@ -115,7 +115,8 @@ class _Sampler:
         episodes must change traits of its own gap: whatever else it changes, another cause can change too. If traits
         show single events, these episodes are the evidence.
         """
-        clear = np.square(changes) / self.variance
+        # Shared errors are part of a model without measured engines, whose usual spread would hide everything.
+        clear = np.square(changes) / (self.variance if self.observed.shared is None else self.noises[0])
         hidden = (clear[:, :, ~outcomes].sum(axis=2) < VISIBLE**2) & (self.emulator.success < COSTLY_SHARE)
         about = [ENTRIES[place].about.gap for place in self.entries.places]
         for place, cause in enumerate(self.emulator.causes):
@@ -342,10 +343,11 @@ class _Sampler:
         A few entries may be extreme and do not count. Otherwise one strange trait would make all others uncertain.
         """
         entries = self.entries
-        residual = np.square(entries.difference - sum_of(self.total, entries.logarithmic))[:, None]
-        usual = entries.student(residual, self.noises + self.spare[:, None])
+        residual = (entries.difference - sum_of(self.total, entries.logarithmic))[:, None]
+        residual, variance, shared = entries.without_shared(residual, self.noises + self.spare[:, None])
+        usual = entries.student(np.square(residual), variance)
         extreme = -0.5 * np.log(np.square(EXTREME) * self.variance)
-        log = np.logaddexp(np.log1p(-FEW) + usual, np.log(FEW) + extreme).sum(axis=-1) + self.scale_prior
+        log = np.logaddexp(np.log1p(-FEW) + usual, np.log(FEW) + extreme).sum(axis=-1) + shared + self.scale_prior
         self.scale = np.argmax(log + self.rng.gumbel(size=log.shape), axis=1)
         self.noise = self.noises[self.scale]
 

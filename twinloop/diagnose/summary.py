@@ -50,6 +50,8 @@ LOGARITHMIC = np.array([entry.spread or entry.about.log for entry in ENTRIES])
 """(entries,) whether an entry is a logarithm."""
 OUTCOMES = np.array([entry.about.outcome for entry in ENTRIES])
 """(entries,) whether an entry only says that episodes fail."""
+COVARIATES = np.array([entry.about.covariate for entry in ENTRIES])
+"""(entries,) whether an entry is what the robot was asked to do."""
 EVENTS = np.array([entry.about.event and not entry.spread for entry in ENTRIES])
 """(entries,) whether an entry is the share of episodes that show an event."""
 

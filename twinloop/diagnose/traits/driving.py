@@ -13,12 +13,12 @@ NOISE = 0.6745 * np.sqrt(20)
 NAN = float("nan")
 
 
-def repeated_share(episode: DriveTrace) -> float:
-    """Share of frames whose scan repeats the one before, while the base moves."""
+def repeated_percent(episode: DriveTrace) -> float:
+    """Percentage of frames whose scan repeats the one before, while the base moves."""
     moves = np.abs(episode.asked[1:]).max(axis=1) > 0.05
     if moves.sum() < MIN_FRAMES:
         return NAN
-    return float((np.diff(episode.lidar_m, axis=0) == 0).all(axis=1)[moves].mean())
+    return 100 * float((np.diff(episode.lidar_m, axis=0) == 0).all(axis=1)[moves].mean())
 
 
 def way_ratio(episode: DriveTrace) -> float:

@@ -27,6 +27,8 @@ class Trait:
         outcome: a consequence of failing, whatever the cause.
         event: 0 or 1 in every episode, for something that was recorded or that no physics engine makes by itself.
             Episodes with it are counted (`diagnose/events.py`).
+        covariate: what the robot was asked to do. It is no evidence, but other traits depend on it
+            (`diagnose/covariates.py`).
         robots: kinds of robots that have the trait; it is unknown for others.
     """
 
@@ -40,6 +42,7 @@ class Trait:
     spread: bool = False
     outcome: bool = False
     event: bool = False
+    covariate: bool = False
     robots: tuple[Morphology, ...] = ("arm",)
 
     def scaled(self, values: np.ndarray) -> np.ndarray:
@@ -139,8 +142,8 @@ TRAITS: tuple[Trait, ...] = (
     Trait("grasped", "1", "share of episodes in which the object was lifted", None, scene.grasped, outcome=True),
     Trait("joint_delay", "ms", "delay of the joints behind their targets", "latency", mobile_episode.delay_ms,
           resolution=0.5, robots=LEGS),
-    Trait("repeated_frames", "1", "share of frames that repeat the turn rate of the one before", "latency",
-          walking.repeated_share, robots=LEGS),
+    Trait("repeated_frames", "%", "frames that repeat the turn rate of the one before", "latency",
+          walking.repeated_percent, resolution=0.1, robots=LEGS),
     Trait("reaction", "ms", "delay of the turn rate behind the commanded one", "latency", walking.reaction_ms,
           resolution=2.0, robots=LEGS),
     Trait("joint_gain", "1×", "motion of the joints per motion of their targets", "actuation", mobile_episode.gain,
@@ -163,6 +166,8 @@ TRAITS: tuple[Trait, ...] = (
           walking.velocity_noise_rad_s, log=True, resolution=0.005, robots=LEGS),
     Trait("joint_mismatch", "mrad", "change of joint positions that their measured velocities do not explain",
           "sensing", walking.mismatch_mrad, log=True, resolution=0.05, robots=LEGS),
+    Trait("turn_mismatch", "mrad", "change of the measured lean that the measured turn rate does not explain",
+          "sensing", walking.turn_mismatch_mrad, log=True, resolution=0.02, robots=LEGS),
     Trait("roll_rate", "mrad/s", "mean measured turn rate about the forward axis", "sensing",
           walking.roll_rate_mrad_s, resolution=0.2, robots=LEGS),
     Trait("pitch_rate", "mrad/s", "mean measured turn rate about the left axis", "sensing",
@@ -187,10 +192,30 @@ TRAITS: tuple[Trait, ...] = (
           resolution=5e-3, robots=LEGS),
     Trait("jolt", "m/s", "largest sudden change of the base's velocity", "environment", walking.jolt_m_s, log=True,
           resolution=0.01, robots=LEGS),
+    Trait("swing_brake", "1×", "change of velocity against velocity, joints in the air", "actuation",
+          walking.swing_brake, resolution=2e-3, robots=LEGS),
+    Trait("swing_surprise", "rad/s", "change of velocity that targets do not explain, joints in the air", "actuation",
+          walking.swing_surprise_rad_s, log=True, resolution=0.01, robots=LEGS),
+    Trait("stance_pull", "1/s", "change of velocity per distance from the targets, standing legs", "actuation",
+          walking.stance_pull_per_s, resolution=0.05, robots=LEGS),
+    Trait("stance_brake", "1×", "change of velocity against velocity, standing legs", "contact",
+          walking.stance_brake, resolution=2e-3, robots=LEGS),
+    Trait("stance_surprise", "rad/s", "change of velocity that targets do not explain, standing legs", "contact",
+          walking.stance_surprise_rad_s, log=True, resolution=0.01, robots=LEGS),
+    Trait("asked_forward", "m/s", "commanded velocity forward", None, walking.asked_forward_m_s, robots=LEGS,
+          covariate=True),
+    Trait("asked_speed", "m/s", "commanded speed forward or backward", None, walking.asked_speed_m_s, robots=LEGS,
+          covariate=True),
+    Trait("asked_sideways", "m/s", "commanded speed to either side", None, walking.asked_sideways_m_s, robots=LEGS,
+          covariate=True),
+    Trait("asked_turn", "rad/s", "commanded turn rate to either side", None, walking.asked_turn_rad_s, robots=LEGS,
+          covariate=True),
+    Trait("asked_walk", "1×", "share of the time in which the robot is commanded to walk", None,
+          walking.asked_walk_share, robots=LEGS, covariate=True),
     Trait("base_delay", "ms", "delay of the measured speed behind the commanded one", "latency",
           mobile_episode.delay_ms, resolution=2.0, robots=WHEELS),
-    Trait("repeated_scans", "1", "share of scans that repeat the one before while the base moves", "latency",
-          driving.repeated_share, robots=WHEELS),
+    Trait("repeated_scans", "%", "scans that repeat the one before while the base moves", "latency",
+          driving.repeated_percent, resolution=0.1, robots=WHEELS),
     Trait("base_gain", "1×", "measured speed per commanded speed", "actuation", mobile_episode.gain, resolution=2e-3,
           robots=WHEELS),
     Trait("base_error", "mm/s", "error of the speed that delay and gain do not explain", "actuation",

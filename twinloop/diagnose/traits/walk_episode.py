@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from twinloop.diagnose.traits.joint_response import JointResponse, joint_response
 from twinloop.diagnose.traits.mobile_episode import MobileEpisode
 from twinloop.randomize.parameter import Morphology
 from twinloop.twin.kinematic_chain import KinematicChain
@@ -12,6 +13,8 @@ from twinloop.twin.legs.walk_twin import WalkTwin
 
 STANDS = (0.1, 0.48)
 """Share of the step period in which a foot is surely on the ground: it lands at 0 and leaves at 0.55."""
+SWINGS = (0.6, 0.97)
+"""Share of the step period in which a foot is surely in the air."""
 MAX_JOINT_DELAY = 12  # largest delay of joints behind their targets, in control periods
 BEGUN_FRAMES = 15  # an episode begins with a drop of some millimetres
 
@@ -26,6 +29,11 @@ class LegsModel:
         self.phases = phases - phases[0]
         self._legs = [_leg(twin, int(site)) for site in twin.foot_sites]
         self._base_m = twin.model.body_pos[twin.base_body]
+
+    @property
+    def legs(self) -> list[list[int]]:
+        """Columns of the joints of each leg."""
+        return [columns for columns, _ in self._legs]
 
     def feet_m(self, position_rad: np.ndarray) -> np.ndarray:
         """(n, feet, 3) places of the feet for (n, joints) joint positions."""
@@ -87,14 +95,34 @@ class WalkTrace(MobileEpisode):
         return since * self.period_s >= 1.0
 
     @cached_property
+    def walks(self) -> np.ndarray:
+        """(n,) frames in which the clock of the gait runs."""
+        return np.hypot(*self._clock) > 0.5
+
+    @property
+    def _clock(self) -> np.ndarray:
+        """(2, n) sine and cosine of the gait."""
+        return np.asarray(self.frames["observation.command"], float)[:, 3:5].T
+
+    @cached_property
+    def _phase(self) -> np.ndarray:
+        """(n, feet) share of the step period since each foot landed."""
+        sine, cosine = self._clock
+        return np.mod(np.arctan2(sine, cosine)[:, None] / (2 * np.pi) + self.robot.phases, 1)
+
+    @cached_property
     def stands(self) -> np.ndarray:
         """(n, feet) feet that are surely on the ground, by the clock of the gait; all feet of a robot that stands."""
-        sine, cosine = np.asarray(self.frames["observation.command"], float)[:, 3:5].T
-        phase = np.mod(np.arctan2(sine, cosine)[:, None] / (2 * np.pi) + self.robot.phases, 1)
-        walks = np.hypot(sine, cosine) > 0.5
-        stands = ((phase > STANDS[0]) & (phase < STANDS[1])) | ~walks[:, None]
+        stands = ((self._phase > STANDS[0]) & (self._phase < STANDS[1])) | ~self.walks[:, None]
         stands[:BEGUN_FRAMES] = False
         return stands
+
+    @cached_property
+    def swings(self) -> np.ndarray:
+        """(n, feet) feet that are surely in the air."""
+        swings = (self._phase > SWINGS[0]) & (self._phase < SWINGS[1]) & self.walks[:, None]
+        swings[:BEGUN_FRAMES] = False
+        return swings
 
     @cached_property
     def feet_m(self) -> np.ndarray:
@@ -143,3 +171,21 @@ class WalkTrace(MobileEpisode):
             return None
         behind = max(round(self.delay.rows), 0)
         return self.position[behind:] - self.target[: self.rows - behind]
+
+    @cached_property
+    def swing_response(self) -> JointResponse | None:
+        """How the joints of legs in the air follow their targets."""
+        return self._response(self.swings)
+
+    @cached_property
+    def stance_response(self) -> JointResponse | None:
+        """How the joints of legs on the ground follow their targets while the robot walks."""
+        return self._response(self.stands & self.walks[:, None])
+
+    def _response(self, counts: np.ndarray) -> JointResponse | None:
+        if self.delay is None or self.velocity is None:
+            return None
+        groups = list(zip(self.robot.legs, counts.T, strict=True))
+        return joint_response(
+            self.target, self.position, self.velocity, delay_rows=self.delay.rows, groups=groups
+        )  # fmt: skip

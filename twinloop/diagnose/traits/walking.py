@@ -30,11 +30,11 @@ def joint_lapse(episode: WalkTrace) -> float:
     return float(np.quantile(size, 0.99) / max(np.sqrt(np.mean(np.square(size))), 1e-9))
 
 
-def repeated_share(episode: WalkTrace) -> float:
-    """Share of frames whose measured turn rate repeats the one before, while the base moves."""
+def repeated_percent(episode: WalkTrace) -> float:
+    """Percentage of frames whose measured turn rate repeats the one before, while the base moves."""
     if episode.rows < MIN_FRAMES:
         return NAN
-    return float(np.mean((np.diff(episode.gyro, axis=0) == 0).all(axis=1)))
+    return 100 * float(np.mean((np.diff(episode.gyro, axis=0) == 0).all(axis=1)))
 
 
 def _noise(values: np.ndarray) -> float:
@@ -59,6 +59,20 @@ def mismatch_mrad(episode: WalkTrace) -> float:
         return NAN
     expected = (episode.velocity[1:] + episode.velocity[:-1]) / 2 * episode.period_s
     return 1000 * float(np.median(np.abs(np.diff(episode.position, axis=0) - expected)))
+
+
+def turn_mismatch_mrad(episode: WalkTrace) -> float:
+    """Change of the measured direction of gravity that the measured turn rate does not explain (median).
+
+    A base that really shakes turns as both sensors say; noise of one of them does not show in the other.
+    """
+    if episode.rows < MIN_FRAMES:
+        return NAN
+    rate, down = (
+        (values[1:] + values[:-1])[BEGUN_FRAMES:] / 2 for values in (episode.gyro, episode.down)
+    )  # fmt: skip
+    change = np.diff(episode.down, axis=0)[BEGUN_FRAMES:] + episode.period_s * np.cross(rate, down)
+    return 1000 * float(np.median(np.linalg.norm(change[:, :2], axis=1)))
 
 
 def _turn_rate_mrad_s(episode: WalkTrace, axis: int) -> float:
@@ -192,3 +206,45 @@ def jolt_m_s(episode: WalkTrace) -> float:
         return NAN
     speed = episode.speed_m_s[BEGUN_FRAMES:]
     return float(np.linalg.norm(speed[JOLT_FRAMES:] - speed[:-JOLT_FRAMES], axis=1).max())
+
+
+def swing_brake(episode: WalkTrace) -> float:
+    return NAN if episode.swing_response is None else -episode.swing_response.brake
+
+
+def swing_surprise_rad_s(episode: WalkTrace) -> float:
+    return NAN if episode.swing_response is None else episode.swing_response.residual_rad_s
+
+
+def stance_pull_per_s(episode: WalkTrace) -> float:
+    """Change of velocity per distance from all targets, of joints of standing legs."""
+    return NAN if episode.stance_response is None else float(episode.stance_response.kicks.sum())
+
+
+def stance_brake(episode: WalkTrace) -> float:
+    return NAN if episode.stance_response is None else -episode.stance_response.brake
+
+
+def stance_surprise_rad_s(episode: WalkTrace) -> float:
+    return NAN if episode.stance_response is None else episode.stance_response.residual_rad_s
+
+
+def asked_forward_m_s(episode: WalkTrace) -> float:
+    return float(episode.asked[:, 0].mean())
+
+
+def asked_speed_m_s(episode: WalkTrace) -> float:
+    return float(np.abs(episode.asked[:, 0]).mean())
+
+
+def asked_sideways_m_s(episode: WalkTrace) -> float:
+    return float(np.abs(episode.asked[:, 1]).mean())
+
+
+def asked_turn_rad_s(episode: WalkTrace) -> float:
+    return float(np.abs(episode.asked[:, 2]).mean())
+
+
+def asked_walk_share(episode: WalkTrace) -> float:
+    """Share of frames in which the robot is commanded to walk."""
+    return float(episode.walks.mean())

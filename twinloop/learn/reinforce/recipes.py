@@ -40,7 +40,13 @@ def sac_config() -> ReinforceConfig:
 def imitation_config() -> ReinforceConfig:
     """The defaults for imitating a scripted expert."""
     return ReinforceConfig(
-        algorithm="imitate", iterations=60, num_envs=96, steps=32, learning_rate=1e-3, epochs=1, mini_batches=4,
+        algorithm="imitate",
+        iterations=60,
+        num_envs=96,
+        steps=32,
+        learning_rate=1e-3,
+        epochs=1,
+        mini_batches=4,
         noise=0.1,
     )
 
