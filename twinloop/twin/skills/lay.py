@@ -58,8 +58,8 @@ def lay(
 
     release, up = retreat(words=words)
     return (
-        Phase("over", at(-0.5, length_m + 0.02), words, thing=cloth, anchor=on, gripper="closed", tips=True, speed_m_s=0.3,
-              tolerance_m=0.015),
+        Phase("over", at(-0.5, length_m + 0.02), words, thing=cloth, anchor=on, gripper="closed", tips=True,
+              speed_m_s=0.3, tolerance_m=0.015),
         Phase("lay", arc, words, thing=cloth, anchor=on, gripper="closed", tips=True, funnel=False, speed_m_s=0.12,
               tolerance_m=0.015),
         release,

@@ -16,18 +16,20 @@ def upend(
     height_m: float = 0.08,
     place_m: float = 0.003,
     tolerance_m: float = 0.006,
+    beyond_m: float = 0.0,
     words: str = "",
 ) -> tuple[Phase, ...]:
     """Carry a thing that was gripped across its z axis to a place, turn it upright, and lower it.
 
     Args:
         place_m: height above the place at which it is let go, within `tolerance_m`.
+        beyond_m: how far beyond the middle of the place it is put, as seen from the robot.
     """
     words = words or f"turn the {{{thing}}} upright"
 
     def above(height: float):
         def target(scene: Scene, _memory: Memory) -> Target:
-            position = scene.position(to).copy()
+            position = scene.position(to) + beyond_m * _away(scene, to)
             position[:, 2] += scene.half_extents_m(thing)[:, 2] + height
             return Target(position, upright_axes(scene, thing))
 
@@ -50,9 +52,14 @@ def upright_axes(scene: Scene, thing: str) -> np.ndarray:
     approach[:, 2] = 0
     approach /= np.maximum(np.sqrt(np.square(approach).sum(axis=1)), 1e-6)[:, None]
     up = np.broadcast_to(UP, approach.shape)
-    away = scene.position(thing) - scene.shoulder_m
-    away[:, 2] = 0
-    away /= np.maximum(np.sqrt(np.square(away).sum(axis=1)), 1e-6)[:, None]
+    away = _away(scene, thing)
     own = np.stack([approach, cross(up, approach), up], axis=2)
     world = np.stack([away, cross(up, away), up], axis=2)
     return product(product(world, transposed(own)), grip)
+
+
+def _away(scene: Scene, entity: str) -> np.ndarray:
+    """(n, 3) horizontal unit vectors from the arm's first joint to an entity."""
+    away = scene.position(entity) - scene.shoulder_m
+    away[:, 2] = 0
+    return away / np.maximum(np.sqrt(np.square(away).sum(axis=1)), 1e-6)[:, None]

@@ -21,6 +21,8 @@ OBJECT_XY_M, GOAL_XY_M, RADIUS_M = (0.44, -0.14), (0.54, 0.12), 0.06
 FAR_GOAL_XY_M, FRONT_M = (0.70, 0.12), 0.03
 """A hand that leans back by 35° when it grips leans out by 55° at the end. At this distance so101 leans out by 75° and
 more, 4 cm nearer by 65°."""
+BEYOND_M = 0.03
+"""How far beyond the middle of the zone a short arm puts the bottle, where its hand leans out farther."""
 RETREAT_M, SHORT_RETREAT_M = 0.08, 0.05
 TILT_RAD = 0.85
 """How far the hand leans towards the robot when it grips; it leans away by the rest of a quarter turn at the end."""
@@ -42,11 +44,13 @@ def start_far(draw: Draw, count: int, entities: Mapping[str, Entity]) -> Start:
     return layout.done()
 
 
-def _program(retreat_m: float, *, place_m: float, tolerance_m: float, rocks_s: float) -> tuple[Phase, ...]:
+def _program(
+    retreat_m: float, *, place_m: float, tolerance_m: float, rocks_s: float, beyond_m: float = 0.0
+) -> tuple[Phase, ...]:
     return (
         *grasp("object", offset_m=(0.0, 0.0, 0.042), along=(0.0, 0.0, 1.0), tilt_rad=-TILT_RAD),
         *lift("object", by_m=0.18),
-        *upend("object", to="goal", place_m=place_m, tolerance_m=tolerance_m),
+        *upend("object", to="goal", place_m=place_m, tolerance_m=tolerance_m, beyond_m=beyond_m),
         *retreat("object", by_m=retreat_m, upwards=False, shortest_s=rocks_s),
     )
 
@@ -56,7 +60,7 @@ def fitted(robot: Robot) -> Task:
     """The task for an arm with a short reach, whose hand points outwards only far from its base."""
     if not robot.is_short:
         return PLACE_UPRIGHT
-    program = _program(SHORT_RETREAT_M, place_m=0.0, tolerance_m=0.004, rocks_s=0.8)
+    program = _program(SHORT_RETREAT_M, place_m=0.0, tolerance_m=0.004, rocks_s=0.8, beyond_m=BEYOND_M)
     return replace(PLACE_UPRIGHT, start=start_far, program=program, fitted=None)
 
 
