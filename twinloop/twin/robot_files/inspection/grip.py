@@ -28,6 +28,9 @@ FIXED_M = 0.002  # a finger tip that moves less does not move
 PAD_M = 0.008  # half of the length of a pad
 STRIKES_J, QUICK_S = 0.09, 0.4
 """Largest energy of the closing fingers, and the time in which fingers close that need not be slowed down."""
+FASTEST_M_S, CALM_M_S = 0.8, 0.3
+"""Speed at which tips that approach each other sink into things, and that at which they are closed instead."""
+STEP_S, CLOSES_S = 0.004, 0.3
 WEDGE_RAD, SINGLE_WEDGE_RAD = 0.3, 0.1
 """Angle between the jaws at which things with little friction do not slip out yet: of two that turn, and of one."""
 
@@ -309,10 +312,10 @@ class Grip:
             narrow, wide = (control, wide) if inside else (narrow, control)
         return self.gap_m(self.at(narrow))
 
-    def closing_speed(self) -> float | None:
-        """Speed of the opening at which the fingers strike with little energy; None if they may be as fast as they can.
+    def closing_speed(self, gain_scale: float) -> float | None:
+        """Speed of the opening at which the fingers strike things softly; None if they may be as fast as they can.
 
-        Large gears and placeholders of inertia make fingers heavy.
+        Large gears and placeholders of inertia make fingers heavy. Light ones with strong servos are too fast.
         """
         model, opening = self._model, self.opening(self.opened) - self.opening(self.closed)
         data, full, moved = mujoco.MjData(model), np.zeros((model.nv, model.nv)), np.zeros(model.nv)
@@ -323,7 +326,35 @@ class Grip:
         moved[model.jnt_dofadr[self._arm]] = 0.0
         # The energy is proportional to the square of the speed.
         speed = np.sqrt(2 * STRIKES_J / max(float(moved @ full @ moved), 1e-12)) * abs(opening)
-        return None if speed * QUICK_S > abs(opening) else float(f"{speed:.3g}")
+        if speed * QUICK_S <= abs(opening):
+            return float(f"{speed:.3g}")
+        if self.free_speed_m_s(gain_scale) > FASTEST_M_S:
+            return float(f"{CALM_M_S / self.stroke_m * abs(opening):.3g}")
+        return None
+
+    def free_speed_m_s(self, gain_scale: float) -> float:
+        """Largest speed at which the tips of the open fingers approach each other, with nothing between them.
+
+        Args:
+            gain_scale: factor on the gains of the actuator.
+        """
+        model = copy.copy(self._model)
+        model.opt.timestep, model.opt.gravity[:] = STEP_S, 0
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        model.actuator_gainprm[self._actuator] *= gain_scale
+        model.actuator_biasprm[self._actuator] *= gain_scale
+        model.dof_armature[model.jnt_dofadr[self._arm]] = robot_measures.FROZEN_KGM2
+        data = mujoco.MjData(model)
+        data.qpos[:] = self.opened.qpos
+        activation = int(model.actuator_actadr[self._actuator])
+        if activation >= 0:
+            data.act[activation] = self.open_control
+        data.ctrl[self._actuator] = self.closed_control
+        gaps = [self.stroke_m]
+        for _ in range(round(CLOSES_S / STEP_S)):
+            mujoco.mj_step(model, data)
+            gaps.append(self.gap_m(data))
+        return float(-np.diff(gaps).min() / STEP_S)
 
     def wedge_rad(self, tool: ToolPose, data: mujoco.MjData) -> float:
         """The angle between the pads beside the tool's frame; positive if they are farther apart at the tips.

@@ -278,9 +278,9 @@ class _Inspection:
         self.notes += [note] if note else []
         tips_m = grip.closed_tips_m(tool, grasping)
         mapping = replace(mapping, closed_tips_m=tips_m if any(tips_m) else None)
-        speed = grip.closing_speed()
+        speed = grip.closing_speed(gripper.gain_scale)
         if speed is not None:
-            self.notes.append("the fingers are heavy (armature of their joints); the expert closes them slowly")
+            self.notes.append("the fingers are heavy (armature of their joints) or fast; the expert closes them slowly")
             gripper = replace(gripper, closing_speed=speed)
             opened = grip.with_gap(min(ROOM * (mapping.widest_grip_m or OBJECT_WIDTH_M), grip.gap_m(opened)))
         gripper = replace(gripper, open=round(grip.opening(opened), 4), closed=round(grip.opening(grip.closed), 4))

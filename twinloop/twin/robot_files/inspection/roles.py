@@ -17,6 +17,7 @@ JAW = re.compile(r"grip|jaw|finger|claw|hand(?!le)|thumb|knuckle", re.IGNORECASE
 MIN_ARM_JOINTS, MAX_ARM_JOINTS = 3, 8
 MIN_CARRIED_JOINTS = 5  # of an arm and its gripper behind a branch; fingers have fewer
 MIN_SECOND_ARM_JOINTS = 6  # of an arm behind as many joints as an arm has; a thumb may have five
+MIN_CHAIN = 4  # joints one behind the other of such an arm; a linkage of fingers has fewer
 MOST_JAW_RAD = 4.0
 MOVING = (mujoco.mjtJoint.mjJNT_HINGE.value, mujoco.mjtJoint.mjJNT_SLIDE.value)
 
@@ -59,7 +60,7 @@ def roles_of(model: mujoco.MjModel, path: str, *, arm: str = "") -> JointRoles:
         if len(children) > 1:
             turning = len(chain) - _after_slides(model, chain)
             least = MIN_SECOND_ARM_JOINTS if turning >= MIN_ARM_JOINTS else MIN_CARRIED_JOINTS
-            if counts[largest] < least:
+            if counts[largest] < least or _longest_chain(model, largest) < MIN_CHAIN:
                 break
             # A torso with a head and an arm, or two: the arm begins behind it.
             others += [model.body(child).name for child in children if child != largest]
@@ -134,6 +135,12 @@ def _joint_counts(model: mujoco.MjModel) -> np.ndarray:
     for body in range(model.nbody - 1, 0, -1):
         counts[model.body_parentid[body]] += counts[body]
     return counts
+
+
+def _longest_chain(model: mujoco.MjModel, body: int) -> int:
+    """Number of moving joints on the longest way from a body to a leaf."""
+    behind = max((_longest_chain(model, child) for child in _children(model, body)), default=0)
+    return len(_joints_of(model, body)) + behind
 
 
 def _children(model: mujoco.MjModel, body: int) -> list[int]:

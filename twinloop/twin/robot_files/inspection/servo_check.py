@@ -11,6 +11,8 @@ from twinloop.twin.robot_measures import torque_limits_nm
 STEP_S = 0.004
 MIN_BANDWIDTH_RAD_S = 30.0
 DAMPING_RATIO = 0.9
+CHATTER_FREE = 0.8
+"""Largest damping, as a share of that at which a saturated servo chatters."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ def check_servos(model: mujoco.MjModel, joints: list[int], home_rad: np.ndarray)
 
     - The bandwidth, √(stiffness / inertia), is raised to 30 rad/s; slower joints leave the path of the tool.
     - A saturated servo changes a joint's speed by torque × step / inertia in one step. If that is more than the range
-      of speeds in which it is not saturated, 2 × torque / damping, it chatters. Then the damping is the critical one.
+      of speeds in which it is not saturated, 2 × torque / damping, it chatters. Then the damping is reduced.
     """
     data = mujoco.MjData(model)
     data.qpos[model.jnt_qposadr[joints]] = home_rad
@@ -56,7 +58,9 @@ def check_servos(model: mujoco.MjModel, joints: list[int], home_rad: np.ndarray)
     if chatters.any():
         rotor = ROTOR_KGM2_PER_NM * np.where(limited, torque, 0.0)
         inertia = inertia + np.where(model.dof_armature[dofs] == 0, rotor, 0.0)
-        damping = np.where(chatters, np.minimum(damping, 2 * np.sqrt(stiffness * inertia)), damping)
+        # A stiff servo with critical damping trembles at this step, and things creep out of the hand.
+        most = np.maximum(2 * np.sqrt(stiffness * inertia), CHATTER_FREE * 2 * inertia / STEP_S)
+        damping = np.where(chatters, np.minimum(damping, most), damping)
         notes.append("some servos have more damping than their inertia allows at steps of 4 ms; it is reduced")
     sag = (data.qfrc_bias - data.qfrc_gravcomp)[dofs] / stiffness
     return ServoCheck(

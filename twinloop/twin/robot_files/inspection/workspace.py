@@ -110,7 +110,9 @@ class MountFinder:
         placed = (np.round(place - to_world @ self._base_m, 4) for place in self._places())
         places = [(float(x), float(y), float(z)) for x, y, z in placed]
         coverage = np.array([self.points_down(WORK_M, place, yaw_deg) for place in places])
-        likely = np.flatnonzero((coverage >= LIKELY * coverage.max()) & (coverage > 0))
+        # The drawn postures of an arm with seven axes are sparse. The origin is tried whenever it is possible.
+        usual = np.arange(len(places)) == 0
+        likely = np.flatnonzero(((coverage >= LIKELY * coverage.max()) | usual) & (coverage > 0))
         return [places[index] for index in likely[:MOST_PLACES]]
 
     def _places(self) -> Iterator[tuple[float, float, float]]:
