@@ -6,8 +6,11 @@ DIR has a folder for each repository, named as in `MODELS`: `git clone https://g
 model, `inspect-robot` proposes a mapping, and `generate` makes 16 episodes of pick_and_place with it, unchanged. The
 only options are those that the messages ask for: `--package NAME=DIR` with a folder of that name in the repository,
 `--root` with the repository, and `--skip-missing-meshes`. A model is written to benchmarks/results/public_robots.json
-as it ends, so a stopped run continues. The models were chosen by file name, and none of them was looked at before the
-run. Models whose mesh files were absent in the copy at hand were left out beforehand.
+as it ends, so a stopped run continues.
+
+The models were chosen by file name before the run, and none of them was looked at before: every arm in seven
+repositories, one file for each product and gripper, without files that were used in earlier runs; and of the support
+packages of ROS-Industrial in urdf_files_dataset, in alphabetical order, the first file of every third one.
 """
 
 import argparse
@@ -26,86 +29,98 @@ from typing import Any
 RESULTS = Path(__file__).parent / "results" / "public_robots.json"
 EPISODES, SEED = 16, 92_000
 MODELS = {
-    "UR5 with 2F-85 (URDF)": ("ElectronicElephant/pybullet_ur5_robotiq", "urdf/ur5_robotiq_85.urdf"),
-    "UR5 with 2F-140 (URDF)": ("ElectronicElephant/pybullet_ur5_robotiq", "urdf/ur5_robotiq_140.urdf"),
-    "UR5e with 2F-140 (URDF)": ("Improbable-AI/airobot", "src/airobot/urdfs/ur5e_2f140_pybullet.urdf"),
-    "iiwa 14 (scene)": ("TATP-233/DISCOVERSE", "models/mjcf/manipulator/robot_iiwa14.xml"),
-    "xArm 7 (scene)": ("TATP-233/DISCOVERSE", "models/mjcf/manipulator/robot_xarm7.xml"),
-    "AIRBOT Play (scene)": ("TATP-233/DISCOVERSE", "models/mjcf/manipulator/robot_airbot_play.xml"),
-    "RM65 (scene)": ("TATP-233/DISCOVERSE", "models/mjcf/manipulator/robot_rm65.xml"),
-    "Panda with 2F-85": ("TATP-233/DISCOVERSE", "models/mjcf/manipulator/franka_robotiq/panda_robotiq.xml"),
-    "AUBO i5": ("ian-chuang/Manipulator-Mujoco", "manipulator_mujoco/assets/robots/aubo_i5/aubo_i5.xml"),
-    "iiwa 14 of mjctrl": ("kevinzakka/mjctrl", "kuka_iiwa_14/iiwa14.xml"),
-    "WidowX 250 S (URDF)": (
-        "simpler-env/ManiSkill2_real2sim",
-        "mani_skill2_real2sim/assets/descriptions/widowx_description/wx250s.urdf",
+    "Panda of cuRobo (URDF)": ("NVlabs/curobo", "curobo/content/assets/robot/franka_description/franka_panda.urdf"),
+    "UR10e of cuRobo (URDF)": ("NVlabs/curobo", "curobo/content/assets/robot/ur_description/ur10e.urdf"),
+    "Z1 (URDF)": ("Gepetto/example-robot-data", "robots/z1_description/urdf/z1.urdf"),
+    "B1 with Z1 (URDF)": ("Gepetto/example-robot-data", "robots/b1_description/urdf/b1-z1.urdf"),
+    "Baxter of example-robot-data (URDF)": ("Gepetto/example-robot-data", "robots/baxter_description/urdf/baxter.urdf"),
+    "Jaco of example-robot-data (URDF)": ("Gepetto/example-robot-data", "robots/kinova_description/robots/kinova.urdf"),
+    "UR3 with gripper (URDF)": ("Gepetto/example-robot-data", "robots/ur_description/urdf/ur3_gripper.urdf"),
+    "UR10 (URDF)": ("Gepetto/example-robot-data", "robots/ur_description/urdf/ur10_robot.urdf"),
+    "Panda of Genesis": ("Genesis-Embodied-AI/Genesis", "genesis/assets/xml/franka_emika_panda/panda.xml"),
+    "UR5e of Genesis": ("Genesis-Embodied-AI/Genesis", "genesis/assets/xml/universal_robots_ur5e/ur5e.xml"),
+    "Panda of franka_sim in Genesis": (
+        "Genesis-Embodied-AI/Genesis",
+        "genesis/assets/xml/franka_sim/franka_panda_1.xml",
     ),
-    "Google robot (URDF)": (
-        "simpler-env/ManiSkill2_real2sim",
-        "mani_skill2_real2sim/assets/descriptions/googlerobot_description/google_robot_meta_sim_fix_wheel_fix_fingertip.urdf",
+    "Panda of Bullet in Genesis (URDF)": ("Genesis-Embodied-AI/Genesis", "genesis/assets/urdf/panda_bullet/panda.urdf"),
+    "Panda on a slider (URDF)": (
+        "Genesis-Embodied-AI/Genesis",
+        "genesis/assets/urdf/panda_bullet/panda_slider_mobile.urdf",
     ),
-    "Jaco of IKEA furniture": ("clvrai/furniture", "furniture/env/models/assets/robots/jaco/robot.xml"),
-    "Fetch of IKEA furniture": ("clvrai/furniture", "furniture/env/models/assets/robots/fetch/robot.xml"),
-    "Baxter of IKEA furniture": ("clvrai/furniture", "furniture/env/models/assets/robots/baxter/robot.xml"),
-    "Gen3 6 axes with 2F-85 (URDF)": (
-        "personalrobotics/ada_description",
-        "kortex_description/robots/gen3_6dof_vision.urdf",
+    "iiwa of Genesis (URDF)": ("Genesis-Embodied-AI/Genesis", "genesis/assets/urdf/kuka_iiwa/model.urdf"),
+    "Fetch (URDF)": ("haosulab/ManiSkill", "mani_skill/assets/robots/fetch/fetch.urdf"),
+    "ViperX pair of ACT (scene)": ("tonyzhaozh/act", "assets/bimanual_viperx_transfer_cube.xml"),
+    "Fetch of Gymnasium-Robotics (scene)": (
+        "Farama-Foundation/Gymnasium-Robotics",
+        "gymnasium_robotics/envs/assets/fetch/pick_and_place.xml",
     ),
-    "JAKA Zu 5 (URDF)": ("JAKARobotics/jaka_ros2", "src/jaka_description/urdf/jaka_zu5.urdf"),
-    "JAKA MiniCobo (URDF)": ("JAKARobotics/jaka_ros2", "src/jaka_description/urdf/jaka_minicobo.urdf"),
-    "Gen3 V12 (URDF)": (
+    "Dobot (URDF)": ("erwincoumans/pybullet_robots", "data/dobot/dobot.urdf"),
+    "Baxter of pybullet_robots (URDF)": (
+        "erwincoumans/pybullet_robots",
+        "data/baxter_common/baxter_description/urdf/baxter.urdf",
+    ),
+    "Panda of pybullet_robots (URDF)": ("erwincoumans/pybullet_robots", "data/franka_panda/panda.urdf"),
+    "Sawyer of pybullet_robots (URDF)": (
+        "erwincoumans/pybullet_robots",
+        "data/sawyer_robot/sawyer_description/urdf/sawyer.urdf",
+    ),
+    "GoFa CRB 15000 (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/matlab/kortex_v12_description/robots/kinovaGen3V12.urdf",
+        "urdf_files/ros-industrial/xacro_generated/abb/abb_crb15000_support/urdf/crb15000_5_95.urdf",
     ),
-    "UR3 (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/matlab/ur_description/urdf/universalUR3.urdf"),
-    "UR16e (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/matlab/ur_e_description/urdf/universalUR16e.urdf"),
-    "iiwa 7 (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/matlab/iiwa_description/urdf/kukaIiwa7.urdf"),
-    "Panda of urdf_files_dataset (URDF)": (
+    "IRB 2600 (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/matlab/franka_description/robots/frankaEmikaPanda.urdf",
+        "urdf_files/ros-industrial/xacro_generated/abb/abb_irb2600_support/urdf/irb2600_12_165.urdf",
     ),
-    "FR3 (URDF)": (
+    "IRB 5400 (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/oems/xacro_generated/franka_emika/franka_description/robots/fr3/fr3.urdf",
+        "urdf_files/ros-industrial/abb/abb_irb5400_support/urdf/irb5400.urdf",
     ),
-    "Mico m1n6s200 (URDF)": (
+    "IRB 6650S (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/oems/xacro_generated/kinova_robotics/kinova_description/urdf/m1n6s200_standalone.urdf",
+        "urdf_files/ros-industrial/xacro_generated/abb/abb_irb6650s_support/urdf/irb6650s_125_350.urdf",
     ),
-    "Meca500 (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/matlab/mecademic_description/urdf/meca500r3.urdf"),
-    "IRB 120 (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/matlab/abb_irb120_support/urdf/abbIrb120.urdf"),
-    "LWA 4P (URDF)": (
+    "CR-7iA (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/random/xacro_generated/schunk_modular_robotics/schunk_description/urdf/schunk_lwa4p.urdf",
+        "urdf_files/ros-industrial/xacro_generated/fanuc/fanuc_cr7ia_support/urdf/cr7ia.urdf",
     ),
-    "ViperX 300 S (URDF)": (
+    "LR Mate 200iC (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/robotics-toolbox/xacro_generated/interbotix_descriptions/urdf/vx300s.urdf",
+        "urdf_files/ros-industrial/xacro_generated/fanuc/fanuc_lrmate200ic_support/urdf/lrmate200ic.urdf",
     ),
-    "WidowX 200 (URDF)": (
+    "M-20iA (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/robotics-toolbox/xacro_generated/interbotix_descriptions/urdf/wx200.urdf",
+        "urdf_files/ros-industrial/xacro_generated/fanuc/fanuc_m20ia_support/urdf/m20ia.urdf",
     ),
-    "PincherX 100 (URDF)": (
+    "M-710iC (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/robotics-toolbox/xacro_generated/interbotix_descriptions/urdf/px100.urdf",
+        "urdf_files/ros-industrial/xacro_generated/fanuc/fanuc_m710ic_support/urdf/m710ic45m.urdf",
     ),
-    "ReactorX 150 (URDF)": (
+    "R-1000iA (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/robotics-toolbox/xacro_generated/interbotix_descriptions/urdf/rx150.urdf",
+        "urdf_files/ros-industrial/xacro_generated/fanuc/fanuc_r1000ia_support/urdf/r1000ia80f.urdf",
     ),
-    "PhantomX Pincher (URDF)": (
+    "KR 10 R1100 (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/robotics-toolbox/pxpincher/urdf/pincher_arm.urdf",
+        "urdf_files/ros-industrial/xacro_generated/kuka/kuka_kr10_support/urdf/kr10r1100sixx.urdf",
     ),
-    "OpenMANIPULATOR (URDF)": (
+    "KR 16-2 (URDF)": (
         "Daniella1/urdf_files_dataset",
-        "urdf_files/matlab/open_manipulator_description/urdf/robotisOpenManipulator.urdf",
+        "urdf_files/ros-industrial/kuka/kuka_kr16_support/urdf/kr16_2.urdf",
     ),
-    "SO-100 (MJCF)": ("box2ai-robotics/lerobot-joycon", "lerobot/common/robot_devices/controllers/so_100.xml"),
-    "iiwa of drake (URDF)": ("RobotLocomotion/drake", "multibody/benchmarks/kuka_iiwa_robot/kuka_iiwa_robot.urdf"),
-    "UR16e of robogym": ("openai/robogym", "robogym/assets/xmls/robot/ur16e/gripper_main.xml"),
-    "QArm (URDF)": ("Daniella1/urdf_files_dataset", "urdf_files/oems/qarm_quanser/qarm_description/urdf/QARM.urdf"),
+    "KR 5 arc (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/ros-industrial/xacro_generated/kuka/kuka_kr5_support/urdf/kr5_arc.urdf",
+    ),
+    "SIA20D (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/ros-industrial/motoman/motoman_sia20d_support/urdf/sia20d.urdf",
+    ),
+    "TX2-90 (URDF)": (
+        "Daniella1/urdf_files_dataset",
+        "urdf_files/ros-industrial/xacro_generated/staubli/staubli_tx2_90_support/urdf/tx2_90.urdf",
+    ),
 }
 PACKAGE = re.compile(r"package '([^']+)' is not known")
 
