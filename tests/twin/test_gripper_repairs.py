@@ -31,7 +31,6 @@ def test_jaws_that_swing_wide_open_have_room_for_things(folder: Path):
     proposal, gripper = proposal_of(written(folder, with_jaws(most_rad=1.7)))
     assert gripper["open"] < 2 * 1.0  # not opened fully
     assert proposal.mapping.get("widest_grip_m", 1.0) > 0.015
-    assert "closing_speed" not in gripper
 
 
 def test_heavy_fingers_are_closed_slowly(folder: Path):
@@ -59,6 +58,18 @@ def test_jaws_whose_joints_increase_as_they_close_are_closed_slowly_too(folder: 
     assert episodes.success.all()
     opening = episodes["action"][: episodes.lengths[0], -1]
     assert np.diff(opening).max() == pytest.approx(gripper["closing_speed"] * twin.control_period_s, rel=0.01)
+
+
+def test_fast_fingers_are_closed_calmly(folder: Path):
+    """Fingers that cross 8 mm in a step of the physics sink into things."""
+    spec = build()
+    spec.actuator("gripper").set_to_position(kp=20_000, kv=50)
+    spec.actuator("gripper").forcerange = (-100, 100)
+    for joint in (spec.joint("left_finger"), spec.joint("right_finger")):
+        joint.armature, joint.damping[0] = 0.01, 1.0
+    _, gripper = proposal_of(written(folder, spec))
+    closes_s = (gripper["open"] - gripper["closed"]) / gripper["closing_speed"]
+    assert 0.08 / closes_s == pytest.approx(0.3, rel=0.1)
 
 
 def test_a_pad_at_the_tip_of_a_fixed_jaw_does_not_make_up_for_a_jaw_that_slants(folder: Path):

@@ -78,6 +78,21 @@ def test_a_wrist_that_turns_all_the_way_round_is_no_jaw(ends: tuple[float, float
     assert names(model, joint_roles.gripper) == (("last",) if jaw else ())
 
 
+def test_a_linkage_beside_the_fingers_is_no_second_arm():
+    spec = build()
+    linkage = spec.body("hand").add_body(name="linkage")
+    for number in range(3):
+        bar = linkage.add_body(name=f"bar{number}", pos=[0, 0.01 * number, 0.03])
+        end = bar.add_body(name=f"end{number}", pos=[0, 0, 0.03])
+        for body in (bar, end):
+            body.add_joint(name=body.name, type=HINGE, axis=[1, 0, 0], range=[0, 0.8])
+            body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.005, 0, 0], mass=0.01)
+    model, found = roles(spec)
+    assert names(model, found.arm) == PANDA
+    assert {"left_finger", "right_finger", "bar0", "end2"} <= set(names(model, found.gripper))
+    assert found.others == ()
+
+
 def test_a_chain_with_a_sliding_joint_in_the_middle_is_refused():
     spec = build()
     spec.joint("joint5").type = SLIDE
