@@ -11,7 +11,8 @@ counted.
   graphics library is the reference.
 - drawn: our renderer alone.
 - live: images for 16 episodes at a time, as in the evaluation of a policy that sees; RGB only, with lens and sensor.
-- stages: CPU time per image in one thread, by stage: drawing, lens and sensor, encoding.
+- stages: CPU time per image in one thread, by stage: drawing, lens and sensor, encoding. The rest is what remains of
+  the CPU time of `generate`.
 - generate: `twinloop generate` from the start of the process to the finished dataset: physics, rendering, lens,
   sensor and depth errors, encoding, Parquet, fsync, LeRobot export, report. Every video is decoded afterwards and
   must have one frame per row.
@@ -245,6 +246,8 @@ def measured(quality: QualityName, folder: Path, args: argparse.Namespace, way: 
     staged = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
     alone = rate("drawn", config, args.seconds, processes=processes, threads=threads)
     seen = rate("live", config, args.seconds, processes=processes, threads=threads)
+    # What `generate` does beside these stages: simulation, start-up, statistics, Parquet, digests, export, report.
+    staged["rest"] = 1000 * ours[1] - sum(staged.values())
     return {
         "generate_pictures_per_s": ours[0],
         "generate_cpu_ms": 1000 * ours[1],

@@ -95,7 +95,7 @@ def _object(module: str, name: str, kinds: tuple[str, ...], processor: tuple[str
     file = f"{name}-{_key(module, name, kinds, processor)}.o"
     folders = _folders(module)
     for folder in folders:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             digest, symbol, code = (folder / file).read_bytes().split(b"\n", 2)
             # A broken file would end the process.
             if digest.decode() == hashlib.sha256(symbol + code).hexdigest():
