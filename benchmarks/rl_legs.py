@@ -4,7 +4,10 @@
     python benchmarks/rl_legs.py --checkpoint policies/legs/walk       # evaluate only
     python benchmarks/rl_legs.py --checkpoint policies/legs/walk --drake 24 --json results.json
     python benchmarks/rl_legs.py --nominal --out policies/nominal      # the same without randomization in training
-    python benchmarks/rl_legs.py --config examples/quadruped_rough.yaml --from policies/legs/walk --out policies/rough
+    python benchmarks/rl_legs.py --config examples/quadruped_steps.yaml --out policies/steps   # rough ground and steps
+    python benchmarks/rl_legs.py --config examples/quadruped_rough.yaml --checkpoint policies/steps/walk --drake 24
+
+A policy for other ground starts from one that was trained on flat ground for `FLAT_ITERATIONS`.
 
 Training uses seeds 1 (imitation) and 2 (PPO). Run the same command again to continue a training that was stopped.
 `--seed` is that of the evaluation: use another one while working on the recipe, and the default once, for the figure.
@@ -26,33 +29,47 @@ from twinloop.environments.mobile_rollout import MobileEpisodes, mobile_rollout
 from twinloop.gate.mobile_rollouts import policy_act
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.checkpoint import load
-from twinloop.learn.reinforce.recipes import imitation_config, terrain_config, walking_config
+from twinloop.learn.reinforce.config import Algorithm, ReinforceConfig
+from twinloop.learn.reinforce.recipes import recipe
 from twinloop.learn.reinforce.start import reinforce
 from twinloop.run.walk import WalkConfig
+from twinloop.twin.legs.terrain import KINDS
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "quadruped.yaml"
 FIGURE_SEED = 3_000_000
+FLAT_ITERATIONS = 170
+"""Iterations of PPO on flat ground before a training on other ground."""
 WIDTH = 32
 
 
 def trained(
-    config: WalkConfig, out: Path, parent: Path | None, *, imitation: int, ppo: int
+    config: WalkConfig, out: Path, parent: Path | None, *, imitation: int | None, ppo: int | None
 ) -> tuple[Path, dict[str, float]]:
     """Train the recipe, or its second part from a policy. Return the checkpoint and CPU minutes of each part."""
     minutes = {}
+    if parent is None and config.scene.terrain != "flat":
+        flat = tl.load_config(EXAMPLE)
+        assert isinstance(flat, WalkConfig)
+        parent, minutes = trained(flat, out / "flat", None, imitation=imitation, ppo=FLAT_ITERATIONS)
+        minutes = {f"flat_{part}": value for part, value in minutes.items()}
     begin = time.process_time()
-    refines = parent is not None
     if parent is None:
         parent = out / "cloned"
-        reinforce(config, parent, replace(imitation_config(), iterations=imitation, seed=1), threads=1)
+        reinforce(config, parent, _settings(config, "imitate", imitation, seed=1), threads=1)
         minutes["imitation"] = (time.process_time() - begin) / 60
-    if not ppo:
+    if ppo == 0:
         return parent, minutes
     begin = time.process_time()
-    settings = replace(terrain_config() if refines else walking_config(), iterations=ppo, seed=2)
+    settings = _settings(config, "ppo", ppo, seed=2)
     reinforce(config, out / "walk", settings, parent=load(parent), on_iteration=_show, threads=1)
     minutes["ppo"] = (time.process_time() - begin) / 60
     return out / "walk", minutes
+
+
+def _settings(config: WalkConfig, algorithm: Algorithm, iterations: int | None, *, seed: int) -> ReinforceConfig:
+    """The recipe for a robot and its ground, with another number of iterations if one is given."""
+    settings = recipe(config, algorithm, improves=algorithm == "ppo")
+    return replace(settings, seed=seed, iterations=settings.iterations if iterations is None else iterations)
 
 
 def _show(record) -> None:
@@ -98,9 +115,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("policies/legs"), help="folder of the policies")
     parser.add_argument("--checkpoint", type=Path, help="evaluate this policy instead of training one")
     parser.add_argument("--from", dest="parent", type=Path, help="improve this policy instead of a new clone")
-    parser.add_argument("--imitation", type=int, default=imitation_config().iterations, help="iterations")
+    parser.add_argument("--imitation", type=int, help="iterations (default: those of the recipe)")
     parser.add_argument("--ppo", type=int, help="iterations; 0 for a clone only (default: those of the recipe)")
     parser.add_argument("--nominal", action="store_true", help="train without randomization")
+    parser.add_argument("--terrain", choices=tuple(KINDS), help="evaluate on this ground instead of the config's")
     parser.add_argument("--seed", type=int, default=FIGURE_SEED, help="of the evaluation")
     parser.add_argument("--episodes", type=int, default=320)
     parser.add_argument("--drake", type=int, default=0, metavar="N", help="episodes of the rehearsal in Drake")
@@ -112,8 +130,9 @@ def main() -> None:
     checkpoint, minutes = args.checkpoint, {}
     if checkpoint is None:
         training = config.without_randomization() if args.nominal else config
-        ppo = (terrain_config() if args.parent else walking_config()).iterations if args.ppo is None else args.ppo
-        checkpoint, minutes = trained(training, args.out, args.parent, imitation=args.imitation, ppo=ppo)
+        checkpoint, minutes = trained(training, args.out, args.parent, imitation=args.imitation, ppo=args.ppo)
+    if args.terrain:
+        config = replace(config, scene=replace(config.scene, terrain=args.terrain))
     results: dict = {"checkpoint": load(checkpoint).card.digest, "seed": args.seed, "cpu_minutes": minutes}
     if args.episodes:
         results["twin"] = walked(config, checkpoint, seed=args.seed, episodes=args.episodes, drake=False)

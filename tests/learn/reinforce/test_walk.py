@@ -12,7 +12,7 @@ from twinloop.gate.evaluate import evaluate
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.checkpoint import load
 from twinloop.learn.reinforce.config import ReinforceConfig
-from twinloop.learn.reinforce.recipes import imitation_config
+from twinloop.learn.reinforce.recipes import imitation_config, recipe, terrain_config, walking_config
 from twinloop.learn.reinforce.start import reinforce
 
 WALK = """\
@@ -91,3 +91,17 @@ def test_the_api_imitates_an_expert_with_the_recipe_of_the_robot(tmp_path: Path)
     assert checkpoint.card.training["learning_rate"] == imitation_config().learning_rate
     with pytest.raises(UsageError, match="imitat' was given; one of ppo, sac, distill, imitate was expected"):
         tl.reinforce(config_of(tmp_path), tmp_path / "none", algorithm="imitat")
+
+
+def test_the_recipe_depends_on_robot_and_ground(tmp_path: Path):
+    texts = ("robot: humanoid", "robot: quadruped", "robot: quadruped, terrain: stepped")
+    file = tmp_path / "walk.yaml"
+    configs = []
+    for text in texts:
+        file.write_text(f"scene: {{{text}}}\n", encoding="utf-8")
+        configs.append(tl.load_config(file))
+    humanoid, flat, stepped = configs
+    assert recipe(humanoid, "imitate", improves=False).noise < recipe(flat, "imitate", improves=False).noise
+    assert recipe(humanoid, "ppo", improves=True).noise < walking_config().noise
+    assert recipe(flat, "ppo", improves=True) == walking_config()
+    assert recipe(stepped, "ppo", improves=True) == terrain_config()

@@ -14,14 +14,26 @@ def recipe(run: RunConfig, algorithm: Algorithm, *, improves: bool) -> Reinforce
     Args:
         improves: training starts from a policy.
     """
-    legs, wheels = isinstance(run, WalkConfig), isinstance(run, WheelsConfig)
+    wheels = isinstance(run, WheelsConfig)
     if algorithm == "imitate":
-        return navigation_imitation_config() if wheels else imitation_config()
+        return (
+            navigation_imitation_config() if wheels else biped_imitation_config() if _biped(run) else imitation_config()
+        )
     if algorithm == "sac":
         return sac_config()
     if algorithm == "ppo" and improves:
-        return walking_config() if legs else navigation_config() if wheels else tuning_config()
+        if isinstance(run, WalkConfig):
+            return biped_config() if _biped(run) else walking_config() if _flat(run) else terrain_config()
+        return navigation_config() if wheels else tuning_config()
     return ReinforceConfig(algorithm=algorithm)
+
+
+def _biped(run: RunConfig) -> bool:
+    return isinstance(run, WalkConfig) and len(run.scene.robot.feet) == 2
+
+
+def _flat(run: WalkConfig) -> bool:
+    return run.scene.terrain == "flat"
 
 
 def tuning_config() -> ReinforceConfig:
@@ -59,12 +71,26 @@ def walking_config() -> ReinforceConfig:
     )  # fmt: skip
 
 
-def terrain_config() -> ReinforceConfig:
-    """The recipe for other ground, from a policy that walks on flat ground: small steps and a fast critic."""
+def biped_imitation_config() -> ReinforceConfig:
+    """The defaults for imitating the scripted walk of a humanoid. It falls with the noise of a quadruped."""
+    return replace(imitation_config(), iterations=100, width=256, noise=0.015)
+
+
+def biped_config() -> ReinforceConfig:
+    """The recipe for improving a policy that was cloned from the scripted walk of a humanoid."""
     return replace(
-        walking_config(), iterations=200, num_envs=512, noise=0.1, desired_kl=0.01, learning_rate=2e-5,
-        critic_rate=1e-3, critic_first=20, advantage_limit=4.0, averaged=0.97,
-    )  # fmt: skip
+        walking_config(), iterations=400, learning_rate=2e-4, critic_rate=1e-3, advantage_limit=4.0, noise=0.05
+    )
+
+
+def terrain_config() -> ReinforceConfig:
+    """The recipe for steps, from a policy that walks on flat ground.
+
+    Falls are frequent and cost much, so that advantages are limited and the critic has a rate of its own.
+    """
+    return replace(
+        walking_config(), iterations=600, num_envs=384, learning_rate=2e-4, critic_rate=1e-3, advantage_limit=4.0
+    )
 
 
 def navigation_imitation_config() -> ReinforceConfig:
