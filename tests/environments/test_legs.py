@@ -205,6 +205,20 @@ def test_the_critic_sees_the_ground_around_a_robot_on_steps(tmp_path: Path):
     assert not any("height_scan" in name for name in flat.groups.critic_names)
 
 
+def test_clearance_is_measured_from_the_ground_around_feet_and_trunk(tmp_path: Path):
+    rewards = "environment: {rewards: {trunk_clearance: 1, swing_clearance: 1}}\n"
+    text = "scene: {robot: quadruped, terrain: stepped}\ncommands: {forward_m_s: 0.5, standing_share: 0}\n"
+    env = tl.make_env(written(tmp_path, text + rewards), num_envs=8, seed=0)
+    assert isinstance(env, VectorTwinEnv)
+    env.reset()
+    cell = env.robot.cell  # type: ignore[attr-defined]
+    terms = [env.step(np.zeros((8, 12), np.float32))[4]["reward_terms"] for _ in range(12)]
+    assert all((step["trunk_clearance"] == 0).all() for step in terms)
+    assert max(step["swing_clearance"].max() for step in terms) > 0  # feet that should swing stay on the ground
+    cell.base_position[:, 2] -= 0.15
+    assert (env._weighted(env._step_state(), np.zeros(8, bool))["trunk_clearance"] > 0).all()
+
+
 def test_a_config_may_vary_one_element_of_a_row(tmp_path: Path):
     rows = "randomization: {sensing: {x.gyro_bias_mrad_s: [5, 10]}}\n"
     env = tl.make_env(written(tmp_path, f"scene: {{robot: quadruped}}\n{rows}"), num_envs=2, seed=0)

@@ -1,16 +1,20 @@
 """Terms of legged robots that follow velocity commands."""
 
+import mujoco
 import numpy as np
 
 from twinloop.environments.embodiment import Embodiment
 from twinloop.environments.term import StepState, Term
 from twinloop.environments.walk_commands import STANCE_SHARE
 from twinloop.environments.walk_outcome import CONTACT_N
+from twinloop.twin.legs.walk_twin import WalkTwin
 
 SCAN_FORWARD_M, SCAN_LEFT_M = np.linspace(-0.4, 0.6, 6), np.linspace(-0.3, 0.3, 5)
 """Places of the height scan in front of and beside the base."""
 MAX_SCAN_M = 0.5
 CLEARANCE_M = 0.12
+TRUNK_CLEARANCE_M = 0.15
+CORNERS = np.array([[x, y, -1] for x in (-1, 0, 1) for y in (-1, 1)], float)
 AROUND = np.array([[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1)], float)
 """A swinging foot clears the ground at these places, in units of `CLEARANCE_M`."""
 VELOCITY_M_S, TURN_RAD_S = 0.3, 0.4
@@ -64,6 +68,27 @@ def _swing_clearance(step: StepState) -> np.ndarray:
     height = cell.foot_height_m - twin.foot_rest_m
     short = np.maximum((twin.robot.swing_height_m + rise) * arc - height, 0)
     return np.where(swings, np.square(short), 0).sum(axis=1)
+
+
+def _trunk_bottom(twin: WalkTwin) -> np.ndarray:
+    """(points, 3) lowest points of the trunk's shapes, in the frame of the base."""
+    model, points = twin.model, []
+    for geom in np.flatnonzero((model.geom_bodyid == twin.base_body) & (model.geom_contype != 0)):
+        half = model.geom_size[geom]
+        if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_BOX.value:
+            points += [model.geom_pos[geom] + half * corner for corner in CORNERS]
+        else:
+            points.append(model.geom_pos[geom] - [0, 0, half[0]])
+    return np.array(points)
+
+
+def _trunk_clearance(step: StepState) -> np.ndarray:
+    """Squared shortfall of the height of the trunk's lowest points above the ground."""
+    cell, twin = step.robot.cell, step.robot.twin
+    points = _trunk_bottom(twin)
+    world = cell.base_position[:, None] + np.einsum("nij,kj->nki", cell.base_axes, points)
+    height = world[..., 2] - twin.terrain.height_at(world[..., :2])
+    return np.square(np.maximum(TRUNK_CLEARANCE_M - height, 0)).sum(axis=1)
 
 
 def _foot_slip(step: StepState) -> np.ndarray:
@@ -129,6 +154,8 @@ LEGS_TERMS = (
     Term("swing_clearance", "reward", "m²",
          "squared distance of swinging feet below an arc over the highest ground around them", _swing_clearance,
          robots=LEGS),
+    Term("trunk_clearance", "reward", "m²", "squared distance by which the trunk is less than 15 cm above the ground",
+         _trunk_clearance, robots=LEGS),
     Term("foot_slip", "reward", "m²/s²", "squared speed of feet on the ground", _foot_slip, robots=LEGS),
     Term("vertical_speed", "reward", "m²/s²", "squared vertical speed of the base",
          lambda step: np.square(step.robot.cell.base_velocity_m_s[:, 2]), robots=LEGS),
