@@ -2,7 +2,10 @@
 
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +38,7 @@ def test_once_compiled_kernels_need_no_numba():
 
 def test_broken_object_code_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert taken(load(tmp_path, monkeypatch)).tolist() == [[8, 5, 7]]
-    (file,) = tmp_path.iterdir()
+    (file,) = tmp_path.glob("*.o")
     whole = file.read_bytes()
     for broken in (whole[:-100], b"", whole[:-1] + bytes([whole[-1] ^ 1])):
         file.write_bytes(broken)
@@ -54,3 +57,35 @@ def test_an_array_of_another_layout_is_refused(wrong: np.ndarray):
     assert compiled is not None
     with pytest.raises(TypeError, match="contiguous int16 with 2 axes was expected"):
         compiled.take_ids(wrong, np.zeros(1, np.int64), np.zeros((1, 1), np.int16))
+
+
+def test_a_numba_that_keeps_its_code_elsewhere_calls_the_functions_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def missing(*_: object) -> None:
+        raise AttributeError("_final_module")
+
+    monkeypatch.setattr(machine_code, "_folders", lambda _: (tmp_path,))
+    monkeypatch.setattr(machine_code, "_compiled", missing)
+    functions = kernels._functions_of(MODULE, {"take_ids": kernels.KINDS["compiled_kernels"]["take_ids"]})
+    assert not isinstance(functions["take_ids"], machine_code.Kernel)
+    out = np.zeros((1, 3), np.int16)
+    functions["take_ids"](np.array([[5, 6, 7, 8]], np.int16), np.array([3, 0, 2]), out)
+    assert out.tolist() == [[8, 5, 7]]
+
+
+def test_workers_do_not_compile_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The second one waits, and then loads what the first has compiled."""
+    monkeypatch.setattr(machine_code, "_folders", lambda _: (tmp_path,))
+    compiled, original = [], machine_code._compiled
+
+    def slow(*arguments: Any) -> tuple[str, bytes]:
+        compiled.append(arguments)
+        time.sleep(0.2)
+        return original(*arguments)
+
+    monkeypatch.setattr(machine_code, "_compiled", slow)
+    with ThreadPoolExecutor(2) as pool:
+        symbols = list(pool.map(lambda _: machine_code._object(MODULE, "take_ids", KINDS, ("a", "b"))[0], range(2)))
+    assert len(compiled) == 1
+    assert symbols[0] == symbols[1]

@@ -6,7 +6,9 @@ compares them.
 """
 
 import os
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -38,9 +40,19 @@ def compiled() -> SimpleNamespace | None:
     """The compiled functions by name; None without Numba, or if TWINLOOP_COMPILED=0 switches them off."""
     if os.environ.get(SWITCH, "1") == "0" or find_spec("numba") is None:
         return None
-    from twinloop.observe.machine_code import load
-
     functions = {}
     for module, kinds in KINDS.items():
-        functions |= load(f"twinloop.observe.{module}", {name: tuple(kind.split()) for name, kind in kinds.items()})
+        functions |= _functions_of(f"twinloop.observe.{module}", kinds)
     return SimpleNamespace(**functions)
+
+
+def _functions_of(module: str, kinds: Mapping[str, str]) -> Mapping[str, Callable[..., None]]:
+    from twinloop.observe.machine_code import load
+
+    try:
+        return load(module, {name: tuple(kind.split()) for name, kind in kinds.items()})
+    except AttributeError:
+        # The object code is not part of Numba's public interface. With a version that keeps it elsewhere, Numba itself
+        # calls the functions, which takes longer to start.
+        source = import_module(module)
+        return {name: getattr(source, name) for name in kinds}

@@ -6,11 +6,12 @@ memory and raises nothing.
 """
 
 import ctypes
+import fcntl
 import hashlib
 import os
 import secrets
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -22,6 +23,7 @@ import numpy as np
 
 NEVER_CALLED = ("NRT_MemInfo_call_dtor", "NRT_decref", "NRT_incref")
 """Functions of Numba that count references to memory. Kernels own none."""
+LOCK = "kernels.lock"
 FROM_C = ("sqrtf", "memset", "memcpy")
 """Functions of the C library that kernels may call."""
 
@@ -94,23 +96,45 @@ def _object(module: str, name: str, kinds: tuple[str, ...], processor: tuple[str
     """Symbol and object code of a kernel: from the cache, or compiled now."""
     file = f"{name}-{_key(module, name, kinds, processor)}.o"
     folders = _folders(module)
+    if (known := _cached(folders, file)) is not None:
+        return known
+    with _alone(folders):
+        # Another worker may have compiled it in the meantime.
+        if (known := _cached(folders, file)) is not None:
+            return known
+        symbol, code = _compiled(module, name, kinds)
+        digest = hashlib.sha256(symbol.encode() + code).hexdigest().encode()
+        for folder in folders:
+            with suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                scratch = folder / f"{file}.{secrets.token_hex(4)}"
+                scratch.write_bytes(b"\n".join([digest, symbol.encode(), code]))
+                scratch.replace(folder / file)
+                break
+    return symbol, code
+
+
+def _cached(folders: tuple[Path, ...], file: str) -> tuple[str, bytes] | None:
     for folder in folders:
         with suppress(OSError, ValueError):
             digest, symbol, code = (folder / file).read_bytes().split(b"\n", 2)
             # A broken file would end the process.
             if digest.decode() == hashlib.sha256(symbol + code).hexdigest():
                 return symbol.decode(), code
-    symbol, code = _compiled(module, name, kinds)
-    digest = hashlib.sha256(symbol.encode() + code).hexdigest().encode()
-    for folder in folders:
-        with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            # Workers that compile at the same time write the same code under names of their own.
-            scratch = folder / f"{file}.{secrets.token_hex(4)}"
-            scratch.write_bytes(b"\n".join([digest, symbol.encode(), code]))
-            scratch.replace(folder / file)
-            break
-    return symbol, code
+    return None
+
+
+@contextmanager
+def _alone(folders: tuple[Path, ...]) -> Iterator[None]:
+    """Wait until no other process compiles. Where no folder can be written, several may compile at the same time."""
+    with ExitStack() as stack:
+        for folder in folders:
+            with suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                lock = stack.enter_context((folder / LOCK).open("w"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                break
+        yield
 
 
 def _key(module: str, name: str, kinds: tuple[str, ...], processor: tuple[str, str]) -> str:
