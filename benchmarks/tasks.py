@@ -68,6 +68,16 @@ SEEDS_OF_ROBOT = {"so101": LATEST, "mobile_panda": LATEST}
 MENDED = ("clear_table", "peg_insertion", "place_upright", "plug_in", "put_on_shelf", "sort_by_shape")
 SEEDS_OF_CELL = {("so101", task): {"default": 82_000, "realistic": 83_000} for task in MENDED}
 """`LATEST` had shown two faults of the changes in these cells, which were mended."""
+BELOW = (
+    *(("mobile_panda", task) for task in ("place_upright", "pour")),
+    *(("so101", task) for task in ("clear_table", "place_upright")),
+)
+CHANGED = ("handover", "lay_cloth", "push_to_goal")
+NEWEST = {"default": 84_000, "realistic": 85_000}
+SEEDS_OF_CELL |= {(robot, task): NEWEST for task in CHANGED for robot in robots()}
+SEEDS_OF_CELL |= dict.fromkeys(BELOW, NEWEST)
+"""Cells that were below their goal under `realistic`, and the other cells of tasks that were changed for that, measured
+with `--episodes 64 --again`. The causes were looked for with seeds 900 and 901."""
 GOALS = {"default": 0.9, "realistic": 0.8}
 """Share of accepted episodes that a cell is to reach."""
 SLOW = {"lay_cloth": 16, "pour": 16}

@@ -40,7 +40,9 @@ def tables(measured: dict[str, Any], whole: dict[str, Any]) -> dict[str, str]:
         "SEEDS": _seeds(measured),
         "REASONS": _reasons(measured),
         "COST": cost,
-    }
+        **{f"NOW {name.rpartition('/')[0]}": f"{cell['accepted']} of {cell['episodes']}"
+           for name, cell in measured.items() if name.endswith("/realistic")},
+    }  # fmt: skip
 
 
 def _marks(measured: dict[str, Any]) -> dict[int, str]:
