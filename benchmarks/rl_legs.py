@@ -7,7 +7,7 @@
     python benchmarks/rl_legs.py --config examples/quadruped_steps.yaml --out policies/steps   # rough ground and steps
     python benchmarks/rl_legs.py --config examples/quadruped_rough.yaml --checkpoint policies/steps/walk --drake 24
 
-A policy for other ground starts from one that was trained on flat ground for `FLAT_ITERATIONS`.
+A policy for other ground is first trained on flat ground for `FLAT_ITERATIONS`, then level by level, then on all of it.
 
 Training uses seeds 1 (imitation) and 2 (PPO). Run the same command again to continue a training that was stopped.
 `--seed` is that of the evaluation: use another one while working on the recipe, and the default once, for the figure.
@@ -30,8 +30,9 @@ from twinloop.gate.mobile_rollouts import policy_act
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.checkpoint import load
 from twinloop.learn.reinforce.config import Algorithm, ReinforceConfig
-from twinloop.learn.reinforce.recipes import recipe
+from twinloop.learn.reinforce.recipes import recipe, terrain_config, terrain_refining_config
 from twinloop.learn.reinforce.start import reinforce
+from twinloop.run.environment import EnvironmentConfig
 from twinloop.run.walk import WalkConfig
 from twinloop.twin.legs.terrain import KINDS
 
@@ -48,10 +49,7 @@ def trained(
     """Train the recipe, or its second part from a policy. Return the checkpoint and CPU minutes of each part."""
     minutes = {}
     if parent is None and config.scene.terrain != "flat":
-        flat = tl.load_config(EXAMPLE)
-        assert isinstance(flat, WalkConfig)
-        parent, minutes = trained(flat, out / "flat", None, imitation=imitation, ppo=FLAT_ITERATIONS)
-        minutes = {f"flat_{part}": value for part, value in minutes.items()}
+        return _trained_on_terrain(config, out, imitation=imitation, ppo=ppo)
     begin = time.process_time()
     if parent is None:
         parent = out / "cloned"
@@ -62,6 +60,28 @@ def trained(
     begin = time.process_time()
     settings = _settings(config, "ppo", ppo, seed=2)
     reinforce(config, out / "walk", settings, parent=load(parent), on_iteration=_show, threads=1)
+    minutes["ppo"] = (time.process_time() - begin) / 60
+    return out / "walk", minutes
+
+
+def _trained_on_terrain(
+    config: WalkConfig, out: Path, *, imitation: int | None, ppo: int | None
+) -> tuple[Path, dict[str, float]]:
+    """Train on flat ground, then on the config's ground level by level, then on all its levels with less noise."""
+    flat = tl.load_config(EXAMPLE)
+    assert isinstance(flat, WalkConfig)
+    parent, minutes = trained(flat, out / "flat", None, imitation=imitation, ppo=FLAT_ITERATIONS)
+    minutes = {f"flat_{part}": value for part, value in minutes.items()}
+    begin, environment = time.process_time(), config.environment or EnvironmentConfig()
+    rewards = {name: weight for name, weight in environment.rewards.items() if name != "trunk_clearance"}
+    rising = replace(config, environment=replace(environment, rewards=rewards, curriculum={"by_success": 0.2}))
+    reinforce(
+        rising, out / "rising", replace(terrain_config(), seed=2), parent=load(parent), on_iteration=_show, threads=1
+    )
+    minutes["rising"] = (time.process_time() - begin) / 60
+    begin, settings = time.process_time(), replace(terrain_refining_config(), seed=2)
+    settings = replace(settings, iterations=settings.iterations if ppo is None else ppo)
+    reinforce(config, out / "walk", settings, parent=load(out / "rising"), on_iteration=_show, threads=1)
     minutes["ppo"] = (time.process_time() - begin) / 60
     return out / "walk", minutes
 

@@ -79,7 +79,7 @@ def biped_imitation_config() -> ReinforceConfig:
 def biped_config() -> ReinforceConfig:
     """The recipe for improving a policy that was cloned from the scripted walk of a humanoid."""
     return replace(
-        walking_config(), iterations=400, learning_rate=2e-4, critic_rate=1e-3, advantage_limit=4.0, noise=0.05
+        walking_config(), iterations=410, learning_rate=2e-4, critic_rate=1e-3, advantage_limit=4.0, noise=0.05
     )
 
 
@@ -89,8 +89,13 @@ def terrain_config() -> ReinforceConfig:
     Falls are frequent and cost much, so that advantages are limited and the critic has a rate of its own.
     """
     return replace(
-        walking_config(), iterations=600, num_envs=384, learning_rate=2e-4, critic_rate=1e-3, advantage_limit=4.0
+        walking_config(), iterations=530, num_envs=384, learning_rate=2e-4, critic_rate=1e-3, advantage_limit=4.0
     )
+
+
+def terrain_refining_config() -> ReinforceConfig:
+    """The recipe for improving a policy that `terrain_config` has trained: less noise and larger batches."""
+    return replace(terrain_config(), iterations=400, num_envs=512, learning_rate=5e-5, noise=0.07)
 
 
 def navigation_imitation_config() -> ReinforceConfig:
