@@ -347,6 +347,10 @@ def test_the_legs_figures_of_the_readme_equal_the_results():
         trials = legs[engine]["episodes"]
         assert f"{round(legs[engine]['success'] * trials)} of {trials}" in text
     assert f"after {sum(legs['cpu_minutes'].values()):.0f} CPU minutes of training, a quadruped" in text
+    for trial, words in (
+        (legs["steps"]["rough"], "On rough ground it was {}"), (legs["humanoid"]["twin"], "{} for a humanoid"),
+    ):  # fmt: skip
+        assert words.format(f"{round(trial['success'] * trial['episodes'])} of {trial['episodes']}") in text
 
 
 def test_the_figure_of_practice_in_the_readme_equals_the_results():

@@ -95,7 +95,7 @@ def terrain_config() -> ReinforceConfig:
 
 def terrain_refining_config() -> ReinforceConfig:
     """The recipe for improving a policy that `terrain_config` has trained: less noise and larger batches."""
-    return replace(terrain_config(), iterations=400, num_envs=512, learning_rate=5e-5, noise=0.07)
+    return replace(terrain_config(), iterations=220, num_envs=512, learning_rate=5e-5, noise=0.07)
 
 
 def navigation_imitation_config() -> ReinforceConfig:
