@@ -7,7 +7,7 @@
 A cell is a robot in the engine of the twin (or in Drake, for legs) with rows of its own: one row of one gap is far from
 the twin's value, and every other row is off by up to a tenth of its sensible range. The diagnosis gets 16 recorded
 episodes of the policy, as from a runlog, and the bank of counterfactuals. Cells 0, 1, 2, ... of a seed take the four
-gaps in turn; every fifth cell has no open gap. `--seed` below 9500 is for working; the default is for the figure, once.
+gaps in turn; every fifth cell has no open gap. `--seed` below 9600 is for working; the default is for the figure, once.
 
 Some rows change next to nothing: a motor that is never at its limit may be half as strong. A cell is called visible if
 the policy fails in it more often than in the twin, or if its open row changes the traits by more than four standard
@@ -35,11 +35,10 @@ from twinloop.diagnose.counterfactuals import CounterfactualJob
 from twinloop.diagnose.diagnosis import Diagnosis, diagnose_traits
 from twinloop.diagnose.emulator import Emulator, emulator_of
 from twinloop.diagnose.engine_spread import measured_difference
-from twinloop.diagnose.hypothesis_set import Chunk, causes_in, chunk_of
+from twinloop.diagnose.hypothesis_set import MOBILE_TOLERANCE, Chunk, causes_in, chunk_of
 from twinloop.diagnose.likelihood import EntryLikelihood
 from twinloop.diagnose.make_bank import bank_key, make_bank
 from twinloop.diagnose.mobile_counterfactuals import changed_cells, simulate_mobile, traces_of
-from twinloop.diagnose.small_errors import MOBILE_TOLERANCE
 from twinloop.diagnose.summary import SUCCESS, summarise
 from twinloop.diagnose.traits import measure_traits, mobile_model
 from twinloop.environments.legs import LegsEmbodiment
@@ -52,7 +51,7 @@ from twinloop.run.mobile import MobileConfig
 from twinloop.run.walk import WalkConfig
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "quadruped.yaml"
-FIGURE_SEED, BANK_SEED = 9_500, 2_000_003
+FIGURE_SEED, BANK_SEED = 9_600, 2_000_003
 TOLD_APART: tuple[Gap, ...] = ("actuation", "latency", "contact", "sensing")
 LEVELS, EPISODES = 3, 16
 TOLERANCE = 0.1

@@ -45,19 +45,16 @@ def mobile_tables(results: Mapping[str, Any]) -> dict[str, str]:
     """Placeholder -> text, for robots with legs and wheels."""
     if not results:
         return {"MOBILE": "Not measured yet: `python benchmarks/mobile_diagnosis.py`."}
-    lines = ["| robot, engine of the cells | cells | open gap first | among the first two | shut gap above half a size "
-             "| by gap |", "|---" * 6 + "|"]  # fmt: skip
+    lines = ["| robot, engine of the cells | cells | open gap first | of visible cells | visible gap above 0.5 "
+             "| shut gap above 0.5 | first, by gap |", "|---" * 7 + "|"]  # fmt: skip
     for name, measured in results.items():
         tally = measured["tally"]
-        shares = [_share(tally[key]) for key in ("first", "first_two", "false_alarms")]
+        shares = [_share(tally[key]) for key in ("first", "visible_first", "visible_named", "false_alarms")]
         by_gap = ", ".join(f"{gap} {hits} of {count}" for gap, (hits, count) in tally["by_gap"].items() if count)
         robot, engine = name.split("/")
         lines.append(f"| `{robot}`, {engine} | {len(measured['cells'])} | {' | '.join(shares)} | {by_gap} |")
-    about = "; ".join(
-        f"{name}: seed {row['seed']}, bank {row['bank_cpu_s'] / 60:.1f} CPU minutes" for name, row in results.items()
-    )
-    lines += ["", f"Seeds of the cells and cost of the bank of counterfactuals: {about}. The cells were run once, with "
-              "a method that was frozen before."]  # fmt: skip
+    about = "; ".join(f"{name}: {row['seed']}" for name, row in results.items())
+    lines += ["", f"Seeds of the cells: {about}. The cells were run once, with a method that was frozen before."]
     return {"MOBILE": "\n".join(lines)}
 
 

@@ -15,9 +15,9 @@ from twinloop.diagnose.counterfactuals import CounterfactualJob
 from twinloop.diagnose.diagnosis import diagnose_traits
 from twinloop.diagnose.emulator import emulator_of
 from twinloop.diagnose.hypothesis import NOTHING, Hypothesis
-from twinloop.diagnose.hypothesis_set import Chunk, causes_in, chunk_of, sizes_of
+from twinloop.diagnose.hypothesis_set import MOBILE_TOLERANCE, Chunk, causes_in, chunk_of, sizes_of
 from twinloop.diagnose.mobile_counterfactuals import simulate_mobile
-from twinloop.diagnose.small_errors import MOBILE_TOLERANCE, small_errors
+from twinloop.diagnose.small_errors import small_errors
 from twinloop.diagnose.traits import TRAITS
 from twinloop.diagnose.traits.walk_episode import LegsModel
 from twinloop.environments.make import mobile_embodiment

@@ -8,7 +8,7 @@ import numpy as np
 
 from twinloop.diagnose.causes import Cause
 from twinloop.diagnose.hypothesis import Hypothesis
-from twinloop.diagnose.hypothesis_set import Chunk
+from twinloop.diagnose.hypothesis_set import MOBILE_TOLERANCE, Chunk
 from twinloop.diagnose.summary import TraitSummary, paired_difference, summarise
 from twinloop.diagnose.traits import TRAITS
 
@@ -76,4 +76,15 @@ class Bank:
     @property
     def together(self) -> list[CounterfactualCell]:
         """Cells with several causes."""
-        return [cell for cell in self.cells if len(cell.hypothesis.sizes) > 1]
+        return [
+            cell for cell in self.cells
+            if len(cell.hypothesis.sizes) > 1 and cell.hypothesis.magnitude > MOBILE_TOLERANCE
+        ]  # fmt: skip
+
+    @property
+    def nearly_unchanged(self) -> list[CounterfactualCell]:
+        """Cells in which every row is a little wrong."""
+        return [
+            cell for cell in self.cells
+            if len(cell.hypothesis.sizes) > 1 and cell.hypothesis.magnitude <= MOBILE_TOLERANCE
+        ]  # fmt: skip

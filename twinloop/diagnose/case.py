@@ -8,10 +8,9 @@ from twinloop.dataset import Dataset
 from twinloop.dataset.real_episodes import RealEpisodes
 from twinloop.diagnose.bank import CounterfactualCell
 from twinloop.diagnose.counterfactuals import CounterfactualJob, limited, simulate_counterfactuals
-from twinloop.diagnose.hypothesis_set import Chunk
+from twinloop.diagnose.hypothesis_set import MOBILE_TOLERANCE, Chunk
 from twinloop.diagnose.mobile_counterfactuals import simulate_mobile
 from twinloop.diagnose.robot_episodes import read_episodes, read_mobile_episodes
-from twinloop.diagnose.small_errors import MOBILE_TOLERANCE
 from twinloop.diagnose.snapshots import camera_names
 from twinloop.diagnose.traits import Arm, EpisodeTrace, MobileTrace, mobile_model
 from twinloop.environments.make import mobile_embodiment

@@ -39,6 +39,22 @@ MIN_CONCENTRATION, MAX_CONCENTRATION = 6.0, 60.0
 
 
 @dataclass(frozen=True)
+class SmallErrorMiss:
+    """Error of the prediction for cells in which every row is a little wrong.
+
+    Effects of small errors are interpolated between 0 and the smallest simulated size, but some traits are steep at 0:
+    the first bit of friction or delay changes the shaking of a robot more than the next.
+
+    Attributes:
+        shift: (entries,) mean error.
+        scatter: (entries,) standard deviation around it.
+    """
+
+    shift: np.ndarray
+    scatter: np.ndarray
+
+
+@dataclass(frozen=True)
 class Emulator:
     """Predicted changes of the summary.
 
@@ -55,6 +71,7 @@ class Emulator:
         episodes: (episodes, traits) of the unchanged twin.
         cell_episodes: episodes of a cell with a cause.
         adjustment: how traits depend on what the robot is asked to do; None if nothing is known of it.
+        small: error of the prediction if every row is a little wrong; None if the bank has no such cells.
     """
 
     causes: tuple[Cause, ...]
@@ -69,6 +86,7 @@ class Emulator:
     episodes: np.ndarray
     cell_episodes: int
     adjustment: Adjustment | None = None
+    small: SmallErrorMiss | None = None
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
@@ -130,7 +148,7 @@ def emulator_of(bank: Bank) -> Emulator:
         MAX_CONCENTRATION, bank.reference.traits, len(bank.cells[0].traits), adjustment,
     )  # fmt: skip
     bend, concentration = _errors(bank, plain)
-    return replace(plain, bend=bend, concentration=concentration)
+    return replace(plain, bend=bend, concentration=concentration, small=_small_misses(bank, plain))
 
 
 def _interpolated(bank: Bank, cause: Cause, reference: TraitSummary) -> tuple[np.ndarray, ...]:
@@ -239,6 +257,21 @@ def _errors(bank: Bank, emulator: Emulator) -> tuple[np.ndarray, float]:
     variance = max(float(np.mean(errors)) - 1 / episodes, 0.0) if errors else 0.1
     concentration = 1 / variance - 1 if variance > 0 else MAX_CONCENTRATION
     return _bends(np.array(ratios)), float(np.clip(concentration, MIN_CONCENTRATION, MAX_CONCENTRATION))
+
+
+def _small_misses(bank: Bank, emulator: Emulator) -> SmallErrorMiss | None:
+    """The error of the prediction in cells with small errors of all rows, without their sampling variance."""
+    misses, variances = [], []
+    for cell in bank.nearly_unchanged:
+        sizes = np.array([cell.hypothesis.sizes.get(cause.name, 0.0) for cause in bank.causes])
+        actual, variance = bank.difference(cell)
+        known = np.isfinite(actual) & np.isfinite(variance)
+        misses.append(np.where(known, actual - emulator.at(sizes)[0], 0.0))
+        variances.append(np.where(known, variance, 0.0))
+    if len(misses) < 2:
+        return None
+    scatter = np.var(misses, axis=0, ddof=1) - np.mean(variances, axis=0)
+    return SmallErrorMiss(np.mean(misses, axis=0), np.sqrt(np.maximum(scatter, 0.0)))
 
 
 def _bends(ratios: np.ndarray) -> np.ndarray:

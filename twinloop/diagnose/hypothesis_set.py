@@ -19,6 +19,10 @@ MAX_SIMULATED = 3.0
 """Largest size of a cause in the bank."""
 INERT = ("clutter", "item", "bystander", "distractors", "occluders")
 """Parts of a model that change nothing in an episode without them: bodies that stand below the floor."""
+MOBILE_TOLERANCE = 0.1
+"""Size up to which every row of a robot with legs or wheels may be wrong without being a finding."""
+NEARLY_UNCHANGED = 10
+"""Cells in which every row is wrong by up to `MOBILE_TOLERANCE`, for robots with legs or wheels."""
 TOGETHER = 3  # causes in each cell that checks how effects add up
 
 
@@ -107,7 +111,7 @@ def hypotheses_of(config: RunConfig, *, levels: int, seed: int) -> list[Hypothes
 
     Returns:
         Three times the unchanged twin, then each cause at `levels` sizes, then one cell of `TOGETHER` causes for every
-        eighth cause.
+        eighth cause. For robots with legs or wheels, `NEARLY_UNCHANGED` cells in which all rows are a little wrong.
     """
     causes = causes_in(config)
     hypotheses = [NOTHING] * 3
@@ -120,6 +124,14 @@ def hypotheses_of(config: RunConfig, *, levels: int, seed: int) -> list[Hypothes
             (causes[place], rng.uniform(0.3, 1.0) * min(MAX_SIMULATED, causes[place].max_size)) for place in places
         ]
         hypotheses.append(hypothesis_of(parts))
+    if isinstance(config, MobileConfig):
+        rng = episode_rng(seed, 0, stream="small errors")
+        sides = [cause for cause in causes if cause.side in ("low", "high") and not cause.worse]
+        for _ in range(NEARLY_UNCHANGED):
+            # The last of the shuffled sides of a row stays.
+            one_side = {(sides[place].row, sides[place].element): sides[place] for place in rng.permutation(len(sides))}
+            parts = [(cause, float(rng.uniform(0, MOBILE_TOLERANCE))) for cause in one_side.values()]
+            hypotheses.append(hypothesis_of(parts))
     return hypotheses
 
 

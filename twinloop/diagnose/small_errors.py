@@ -10,8 +10,6 @@ import numpy as np
 from twinloop.diagnose.emulator import Emulator
 from twinloop.diagnose.summary import ENTRIES, TraitSummary
 
-MOBILE_TOLERANCE = 0.1
-"""Size up to which every row of a robot with legs or wheels may be wrong without being a finding."""
 CURVED = 4
 """Place in the emulator's grid up to which the second slope of a curve is taken; two simulated sizes are below it."""
 SAME_EPISODES = 0.8
@@ -52,16 +50,28 @@ def _effect(slopes: np.ndarray, signs: np.ndarray) -> np.ndarray:
 
 
 def small_errors(emulator: Emulator, tolerance: float) -> np.ndarray:
-    """(entries,) root mean square change of the summary if every row is wrong by a size between 0 and `tolerance`."""
+    """(entries,) root mean square change of the summary if every row is wrong by a size between 0 and `tolerance`.
+
+    How far it is from proportional to the size is measured in the bank's cells with small errors, if it has some.
+    """
     effects, errors = row_effects(emulator, tolerance)
-    return np.sqrt((np.square(effects) + np.square(errors)).sum(axis=0))
+    curved = np.square(errors).sum(axis=0)
+    if emulator.small is not None:
+        curved = np.square(emulator.small.shift) + np.square(emulator.small.scatter)
+    return np.sqrt(np.square(effects).sum(axis=0) + curved)
 
 
 def shared_errors(emulator: Emulator, log: TraitSummary, tolerance: float) -> np.ndarray:
-    """(entries, entries) covariance of the summary's differences, by small errors of rows and by the same episodes."""
+    """(entries, entries) covariance of the summary's differences, by small errors of rows and by the same episodes.
+
+    What small errors of all rows change on average beyond their slopes is one direction: a robot that is exactly the
+    twin has none of it, and a usual robot has all of it.
+    """
     effects, _ = row_effects(emulator, tolerance)
+    shift = np.zeros(effects.shape[1]) if emulator.small is None else emulator.small.shift
     sampling = np.sqrt(np.nan_to_num(log.variances + emulator.reference.variances))
-    return effects.T @ effects + SAME_EPISODES * correlation(emulator.episodes) * np.outer(sampling, sampling)
+    by_episodes = SAME_EPISODES * correlation(emulator.episodes) * np.outer(sampling, sampling)
+    return effects.T @ effects + np.outer(shift, shift) + by_episodes
 
 
 def correlation(traits: np.ndarray) -> np.ndarray:
