@@ -1,18 +1,23 @@
 """Errors that traits share are one piece of evidence, not many."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
 from tests.diagnose.synthetic import made_up, made_up_bank
+from twinloop.diagnose.bank import CounterfactualCell
+from twinloop.diagnose.causes import hypothesis_of
 from twinloop.diagnose.emulator import Emulator, emulator_of
 from twinloop.diagnose.events import events_of
 from twinloop.diagnose.explanations import Observed
+from twinloop.diagnose.hypothesis_set import MOBILE_TOLERANCE, NEARLY_UNCHANGED, causes_in, hypotheses_of
 from twinloop.diagnose.likelihood import EntryLikelihood
 from twinloop.diagnose.small_errors import correlation, shared_errors, small_errors
 from twinloop.diagnose.summary import NAMES, summarise
+from twinloop.run.config import config_from_text
 
 TRAITS = ("joint_delay", "ride_height", "swing_brake")
 
@@ -88,7 +93,31 @@ def test_traits_that_vary_together_are_correlated():
     assert correlation(same)[one, other] == pytest.approx(1.0, abs=1e-3)
 
 
-def test_success_is_predicted_less_surely_than_episodes_of_a_cell_show_it():
-    bank = made_up_bank()
-    emulator = emulator_of(replace(bank, cells=bank.cells[:3]))
-    assert emulator.cell_episodes == len(bank.cells[0].traits)
+def test_what_small_errors_change_beyond_their_slopes_is_measured():
+    """The first bit of any error makes a trait jump, which the slope of the smallest simulated size does not show."""
+    bank, place = made_up_bank(), NAMES.index("onset")
+    parts = [(cause, 0.05) for cause in bank.causes[:4]]
+    jumped = bank.reference.traits[:24].copy()
+    jumped[:, place] += 30
+    cells = tuple(CounterfactualCell(hypothesis_of(parts), jumped) for _ in range(3))
+    usual, emulator = emulator_of(bank), emulator_of(replace(bank, cells=(*bank.cells, *cells)))
+    assert usual.small is None
+    assert emulator.small is not None
+    assert emulator.small.shift[place] == pytest.approx(30, rel=0.2)
+    np.testing.assert_array_equal(emulator.bend, usual.bend)
+    assert small_errors(emulator, 0.1)[place] > 24
+    shared = shared_errors(emulator, summarise(made_up({}, 16, seed=4)), 0.1)
+    assert shared[place, place] > 24**2
+
+
+def test_every_row_is_a_little_wrong_in_some_cells_of_a_mobile_robot():
+    walk, arm = (
+        config_from_text(f"scene: {{robot: {robot}}}", name="cell.yaml", folder=Path.cwd())
+        for robot in ("quadruped", "franka_panda")
+    )
+    small = [item for item in hypotheses_of(walk, levels=2, seed=0) if 0 < item.magnitude <= MOBILE_TOLERANCE]
+    rows = {(cause.row, cause.element) for cause in causes_in(walk) if cause.side in ("low", "high")}
+    assert len(small) == NEARLY_UNCHANGED
+    assert all(len(item.sizes) == len(rows) for item in small)
+    assert len({tuple(item.sizes) for item in small}) == NEARLY_UNCHANGED
+    assert all(item.magnitude > MOBILE_TOLERANCE for item in hypotheses_of(arm, levels=2, seed=0) if item.sizes)
