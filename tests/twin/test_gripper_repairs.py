@@ -85,6 +85,20 @@ def test_a_pad_at_the_tip_of_a_fixed_jaw_does_not_make_up_for_a_jaw_that_slants(
     assert 0.01 < proposal.mapping["widest_grip_m"] < 0.03
 
 
+@pytest.mark.parametrize(
+    "from_geoms", [mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE, mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE]
+)
+def test_the_trial_of_a_grip_has_a_cube_with_mass(folder: Path, from_geoms: mujoco.mjtInertiaFromGeom):
+    """A file may have masses from geoms of a group that the cube is not in, or from none."""
+    spec = build()
+    if from_geoms == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE:
+        spec.compiler.inertiagrouprange = (4, 5)
+        for geom in spec.geoms:
+            geom.group = 4
+    spec.compiler.inertiafromgeom = from_geoms
+    assert "fingers" in proposal_of(written(folder, spec))[1]
+
+
 def test_a_hand_that_hardly_opens_is_replaced(folder: Path):
     spec = build()
     for side in ("left", "right"):

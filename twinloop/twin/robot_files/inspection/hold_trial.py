@@ -74,11 +74,14 @@ def holds(robot: Robot, width_m: float) -> bool:
 
 def _with_cube(robot: Robot, width_m: float) -> mujoco.MjModel:
     spec = robot.build()
-    body = spec.worldbody.add_body(name=CUBE, gravcomp=0)
+    # A file may say that masses are computed from geoms of some groups only, or from none.
+    body = spec.worldbody.add_body(
+        name=CUBE, gravcomp=0, mass=CUBE_KG, inertia=[CUBE_KG * width_m**2 / 6] * 3, explicitinertial=True
+    )
     body.add_freejoint()
     body.add_geom(
         type=mujoco.mjtGeom.mjGEOM_BOX, size=[width_m / 2] * 3, mass=CUBE_KG, contype=0, conaffinity=1, priority=1,
-        condim=4, friction=FRICTION,
+        condim=4, friction=FRICTION, group=int(spec.compiler.inertiagrouprange[0]),
     )  # fmt: skip
     spec.option.timestep = STEP_S
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
