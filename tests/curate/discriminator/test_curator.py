@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from twinloop.curate.discriminator import trajectories
 from twinloop.curate.discriminator.curator import Curator
 from twinloop.curate.discriminator.curator_file import FILE, load_curator, save_curator
 from twinloop.curate.discriminator.faults import FAULTS, duplicated
@@ -97,7 +98,11 @@ def test_the_score_of_an_episode_does_not_depend_on_its_company(curator: Curator
     assert alone[0] == pytest.approx(together[7], abs=1e-6)
 
 
-def test_scores_are_the_same_with_several_threads(curator: Curator, episodes: Trajectories):
+def test_scores_are_the_same_with_several_threads(
+    curator: Curator, episodes: Trajectories, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(trajectories, "BLOCK_FRAMES", episodes.frames // 5)
+    assert len(episodes.blocks()) > 3
     alone = curator.score(episodes, duplicates=False)
     together = curator.score(episodes, duplicates=False, threads=3)
     np.testing.assert_array_equal(together.values, alone.values)

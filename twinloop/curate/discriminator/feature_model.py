@@ -93,7 +93,7 @@ class FeatureModel:
     images: Mapping[str, ImageModel] = field(default_factory=dict)
 
     def features(self, trajectories: Trajectories, *, threads: int = 1) -> EpisodeFeatures:
-        blocks = trajectories.blocks(threads)
+        blocks = trajectories.blocks()
         # NumPy computes without the interpreter's lock.
         with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
             parts = list(pool.map(self._features, blocks))

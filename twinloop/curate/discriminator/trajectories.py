@@ -14,7 +14,8 @@ ACTION, COMMAND, ENVIRONMENT, CONTACT = "action", "command", "observation.enviro
 LABELS = ("phase", "next.reward", "next.success")
 """Columns that describe an episode's progress. They are compared with its end, not modelled."""
 
-BLOCK_FRAMES = 25_000
+BLOCK_FRAMES = 8_000
+"""Frames of a block: enough for efficient linear algebra, and few enough that a dataset has blocks for all threads."""
 
 
 @lru_cache(maxsize=4096)
@@ -166,12 +167,13 @@ class Trajectories:
         first = np.repeat(self.starts[index] - (np.cumsum(lengths) - lengths), lengths)
         return first + np.arange(int(lengths.sum()))
 
-    def blocks(self, threads: int = 1) -> "list[Trajectories]":
+    def blocks(self) -> "list[Trajectories]":
         """Blocks of whole episodes with about the same number of frames, to bound the memory of computations.
 
-        There are as many as threads, or a multiple of that. A block has few frames more than `BLOCK_FRAMES`.
+        A block has few frames more than `BLOCK_FRAMES`. Blocks do not depend on the number of threads, because on some
+        processors the last bits of a matrix product depend on the number of its rows.
         """
-        count = min(threads * max(-(-self.frames // (threads * BLOCK_FRAMES)), 1), len(self))
+        count = min(-(-self.frames // BLOCK_FRAMES), len(self))
         if count <= 1:
             return [self]
         middles = self.starts + self.lengths / 2
