@@ -99,6 +99,15 @@ def test_the_trial_of_a_grip_has_a_cube_with_mass(folder: Path, from_geoms: mujo
     assert "fingers" in proposal_of(written(folder, spec))[1]
 
 
+def test_things_for_a_single_jaw_are_not_made_tiny(folder: Path):
+    """Its faces are parallel when it is closed, so that the strict angle would allow things of 7 mm only."""
+    spec = with_jaws(most_rad=1.2)
+    for element in (*spec.equalities, spec.joint("left_jaw")):
+        spec.delete(element)
+    proposal, _ = proposal_of(written(folder, spec))
+    assert 0.015 < proposal.mapping["widest_grip_m"] < 0.025
+
+
 def test_a_hand_that_hardly_opens_is_replaced(folder: Path):
     spec = build()
     for side in ("left", "right"):

@@ -31,6 +31,8 @@ STRIKES_J, QUICK_S = 0.09, 0.4
 FASTEST_M_S, CALM_M_S = 0.8, 0.3
 """Speed at which tips that approach each other sink into things, and that at which they are closed instead."""
 STEP_S, CLOSES_S = 0.004, 0.3
+SMALL_M, SMALL_WEDGE_RAD = 0.022, 0.5
+"""Width of small things, and the angle that a single jaw may have with them."""
 WEDGE_RAD, SINGLE_WEDGE_RAD = 0.3, 0.1
 """Angle between the jaws at which things with little friction do not slip out yet: of two that turn, and of one."""
 
@@ -301,8 +303,16 @@ class Grip:
         return min(limits)
 
     def parallel_m(self, tool: ToolPose) -> float:
-        """The gap at which jaws that turn are at a small angle to each other; infinite for parallel ones."""
-        most_rad = SINGLE_WEDGE_RAD if len(self._turning) == 1 else WEDGE_RAD
+        """The gap at which jaws that turn are at a small angle to each other; infinite for parallel ones.
+
+        A single jaw may be at a larger angle with small things: tiny ones are harder to grip than these in a wedge.
+        """
+        if len(self._turning) != 1:
+            return self._gap_within_m(tool, WEDGE_RAD)
+        return max(self._gap_within_m(tool, SINGLE_WEDGE_RAD), min(SMALL_M, self._gap_within_m(tool, SMALL_WEDGE_RAD)))
+
+    def _gap_within_m(self, tool: ToolPose, most_rad: float) -> float:
+        """The largest gap at which the angle between the pads is smaller; infinite if it always is."""
         if self.wedge_rad(tool, self.opened) < most_rad:
             return np.inf
         narrow, wide = self.closed_control, self.open_control

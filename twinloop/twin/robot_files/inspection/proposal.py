@@ -35,7 +35,7 @@ OBJECT_M, OBJECT_WIDTH_M = 0.05, 0.042
 FITTED = 0.8  # width of things that fit, as a share of the opening
 NARROWEST_M = 0.02
 """Opening below which a hand is replaced: things that fit are smaller than the errors with which an arm moves."""
-ROOM = 2.0  # opening of fingers that close slowly, as a multiple of the width of things
+ROOM_M = 0.04  # by which fingers that close slowly open wider than things
 WIDE_M, OPEN_M = 0.11, 0.09  # a jaw that opens wider is not opened fully
 
 
@@ -282,7 +282,7 @@ class _Inspection:
         if speed is not None:
             self.notes.append("the fingers are heavy (armature of their joints) or fast; the expert closes them slowly")
             gripper = replace(gripper, closing_speed=speed)
-            opened = grip.with_gap(min(ROOM * (mapping.widest_grip_m or OBJECT_WIDTH_M), grip.gap_m(opened)))
+            opened = grip.with_gap(min((mapping.widest_grip_m or OBJECT_WIDTH_M) + ROOM_M, grip.gap_m(opened)))
         gripper = replace(gripper, open=round(grip.opening(opened), 4), closed=round(grip.opening(grip.closed), 4))
         return replace(mapping, tool_frame=frame, gripper=gripper)
 
