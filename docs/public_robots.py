@@ -13,10 +13,12 @@ def public_robots(results: Mapping[str, Any] | None) -> str:
         return NOT_MEASURED
     models = results["models"]
     good = sum(model["accepted"] >= ENOUGH for model in models.values())
-    refused = sum(bool(model["message"]) for model in models.values())
+    broken = sum("traceback" in model["message"] for model in models.values())
+    refused = sum(bool(model["message"]) for model in models.values()) - broken
     head = (
         f"With {good} of {len(models)} models at least {ENOUGH} of {results['episodes']} episodes are accepted; "
-        f"{refused} {'is' if refused == 1 else 'are'} refused with a message."
+        f"{refused} {'is' if refused == 1 else 'are'} refused with a message"
+        + (f", and {broken} ended with a traceback." if broken else ".")
     )
     rows = [
         f"| {name} | [{model['repository']}](https://github.com/{model['repository']}) | {_outcome(model)} |"

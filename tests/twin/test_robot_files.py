@@ -67,6 +67,29 @@ def test_an_mjcf_is_read_without_its_missing_meshes_and_textures(folder: Path, c
     assert inspect(capsys, "scene.xml", "--skip-missing-meshes")[0] == 0
 
 
+def test_an_attached_gripper_does_not_take_over_the_defaults_of_the_model(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    links, ends = "", ""
+    for number in range(6):
+        links += f"<body pos='0 0 .15' name='l{number}'><joint name='j{number}' axis='0 {number % 2} {1 - number % 2}'"
+        links += " range='-2 2'/><geom size='.02'/>"
+        ends += "</body>"
+    (folder / "arm.xml").write_text(
+        "<mujoco><compiler angle='radian'/><default><joint limited='true' damping='50'/>"
+        f"<geom contype='0' conaffinity='0'/></default><worldbody>{links}{ends}</worldbody></mujoco>"
+    )
+    code, text, _ = inspect(capsys, "arm.xml")
+    assert code == 0
+    spec = config_from_text(text, name="cell.yaml", folder=folder).scene.robot.build()
+    model = spec.compile()
+    saved = mujoco.MjSpec.from_string(spec.to_xml()).compile()
+    np.testing.assert_allclose(saved.dof_damping, model.dof_damping)
+    np.testing.assert_array_equal(saved.geom_contype, model.geom_contype)
+    assert model.geom("left_pad").contype > 0
+    assert model.joint("left_finger").damping < 1
+
+
 def test_a_root_allows_assets_beside_the_folder_of_an_mjcf(folder: Path, capsys: pytest.CaptureFixture[str]):
     stl_box(folder / "robot" / "meshes" / "link.stl", 0.05)
     (folder / "robot" / "mjcf").mkdir()

@@ -25,7 +25,9 @@ from twinloop.twin.robot_files.servos import (
 from twinloop.twin.robot_parts.grippers import GRIPPERS, ShippedGripper
 
 ADDED_SITE = "twinloop_tool"
-FLANGE = "twinloop_flange"
+FLANGE, PRISTINE = "twinloop_flange", "twinloop_pristine"
+NO_DEFAULTS = ("classname", "compiler", "frame", "id", "info", "name", "parent", "signature", "userdata")
+"""Attributes of an element that are not part of a default class."""
 ONE_TURN = 2 * np.pi
 
 
@@ -173,6 +175,7 @@ class Preparation:
             known = [other.name for other in (*spec.sites, *spec.bodies) if other.name]
             raise ModelError(f"{self.source.path}: gripper.at: no site or body named {name!r}; {nearest(name, known)}")
         _free_names(spec, shipped)
+        flange.childclass = _pristine_class(spec)
         shipped.add(spec, flange)
 
     def _add_tool_site(self, spec: mujoco.MjSpec, frame: ToolFrame) -> None:
@@ -206,6 +209,18 @@ class Preparation:
         quat = np.zeros(4)
         mujoco.mju_mat2Quat(quat, np.column_stack([np.cross(y, z), y, z]).ravel())
         return quat
+
+
+def _pristine_class(spec: mujoco.MjSpec) -> str:
+    """Add a default class with the engine's own values. Parts that are added would take over those of the model."""
+    added, empty = spec.add_default(PRISTINE, spec.default), mujoco.MjSpec()  # which owns its defaults
+    for kind in ("joint", "geom", "site"):
+        source = getattr(empty.default, kind)
+        for name in dir(source):
+            value = getattr(source, name)
+            if not name.startswith("_") and name not in NO_DEFAULTS and not callable(value):
+                setattr(getattr(added, kind), name, value)
+    return PRISTINE
 
 
 def _free_names(spec: mujoco.MjSpec, shipped: ShippedGripper) -> None:
