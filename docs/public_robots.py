@@ -36,8 +36,5 @@ def _outcome(model: Mapping[str, Any]) -> str:
 
 def _short(message: str) -> str:
     """The beginning of a message, without the command and the path."""
-    return (
-        "`"
-        + message.removeprefix("twinloop: ").partition(": ")[2].replace("|", "/").replace("`", "'")[:100].rstrip()
-        + " …`"
-    )
+    text = " ".join(message.removeprefix("twinloop: ").partition(": ")[2].split())
+    return f"`{text.replace('|', '/').replace('`', chr(39))[:100].rstrip()} …`"
