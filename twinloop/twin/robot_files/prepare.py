@@ -26,8 +26,18 @@ from twinloop.twin.robot_parts.grippers import GRIPPERS, ShippedGripper
 
 ADDED_SITE = "twinloop_tool"
 FLANGE, PRISTINE = "twinloop_flange", "twinloop_pristine"
-NO_DEFAULTS = ("classname", "compiler", "frame", "id", "info", "name", "parent", "signature", "userdata")
-"""Attributes of an element that are not part of a default class."""
+DEFAULTS = {
+    "joint": (
+        "actfrclimited actfrcrange actgravcomp align armature axis damping frictionloss limited margin pos range ref "
+        "solimp_friction solimp_limit solref_friction solref_limit springdamper springref stiffness type"
+    ),
+    "geom": (
+        "conaffinity condim contype density friction gap group margin mass material pos priority quat rgba size solimp "
+        "solmix solref type"
+    ),
+    "site": "group material pos quat rgba size type",
+}
+"""Attributes that default classes give to elements."""
 ONE_TURN = 2 * np.pi
 
 
@@ -214,12 +224,9 @@ class Preparation:
 def _pristine_class(spec: mujoco.MjSpec) -> str:
     """Add a default class with the engine's own values. Parts that are added would take over those of the model."""
     added, empty = spec.add_default(PRISTINE, spec.default), mujoco.MjSpec()  # which owns its defaults
-    for kind in ("joint", "geom", "site"):
-        source = getattr(empty.default, kind)
-        for name in dir(source):
-            value = getattr(source, name)
-            if not name.startswith("_") and name not in NO_DEFAULTS and not callable(value):
-                setattr(getattr(added, kind), name, value)
+    for kind, names in DEFAULTS.items():
+        for name in names.split():
+            setattr(getattr(added, kind), name, getattr(getattr(empty.default, kind), name))
     return PRISTINE
 
 
