@@ -26,6 +26,8 @@ KINDS = {
             "u1:2 f4:1 i8 f4:1 f4:1 f4:2 f4:3 f4:2 f4:1 f4:1 i8 f4:4 f8 f8 i8 i8 f8 i8 f4:1 f4:2 u8:2 u8:2 f4:3 u1:2 "
             "f4:1 f4:1 u1:1 i8 f4:1 f4:1 f4:1 u4:1 i8 f4 f4 f4 f4:1 f4:1 f4:1 f4 f4:2 f4:2 f4:1 f4:2 f4:1 f4:2 u1:2"
         ),
+    },
+    "compiled_depth": {
         "jitter": "f4:3 f4 f4 f4:1 u4:1 f4 i8 f4:3",
         "holes": "f4:3 f4:3 f4:3 f4:3 f4:2 f4:3 f4:1 u4:1 i8 i8 i2:3 f4:1 i8 f4:2 f4:2 f4:1 i8:1 f4:2",
         "flow": "f4:2 i2:2 u2:2 f4:3 f4:1 f4:1 f4 f4:3",
