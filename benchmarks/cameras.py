@@ -246,7 +246,7 @@ def measured(quality: QualityName, folder: Path, args: argparse.Namespace, way: 
     staged = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
     alone = rate("drawn", config, args.seconds, processes=processes, threads=threads)
     seen = rate("live", config, args.seconds, processes=processes, threads=threads)
-    # What `generate` does beside these stages: simulation, start-up, statistics, Parquet, digests, export, report.
+    # The rest of `generate`: simulation, start-up, statistics, Parquet, digests, export, report.
     staged["rest"] = 1000 * ours[1] - sum(staged.values())
     return {
         "generate_pictures_per_s": ours[0],

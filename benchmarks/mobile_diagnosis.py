@@ -132,7 +132,7 @@ def bank_of(
 
 @dataclass(frozen=True)
 class Study:
-    """What all cells of a run have in common."""
+    """Values that all cells of a run share."""
 
     config: MobileConfig
     candidate: Candidate
@@ -158,7 +158,7 @@ class Study:
 
 
 def change_of(diagnosis: Diagnosis, cell: Cell) -> float:
-    """What the open row of a cell alone changes, in standard deviations of all traits together."""
+    """Effect of the open row of a cell alone, in standard deviations of all traits together."""
     emulator, observed = diagnosis.emulator, diagnosis.observed
     if not cell.gap:
         return 0.0

@@ -117,7 +117,7 @@ class Slant:
 
     @property
     def factors(self) -> tuple[np.ndarray, ...]:
-        """Of zᵤ, zᵥ, z and of the component along r, for the compiled `holes`."""
+        """Coefficients of zᵤ, zᵥ, z and of the component along r, for the compiled `holes`."""
         return self._u, self._v, self._z, self._along
 
     def of(self, depth_m: np.ndarray) -> np.ndarray:

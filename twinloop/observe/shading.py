@@ -105,7 +105,7 @@ flat LINK float alpha;
 #endif
 flat LINK float code;
 """
-"""What the vertex shader gives to the pixel shader. In software, every number costs time in every pixel."""
+"""Outputs of the vertex shader, which the pixel shader reads. In software, each of them costs time in every pixel."""
 
 _PROJECTED = """
 vec2 projected(vec3 place, vec3 direction) {

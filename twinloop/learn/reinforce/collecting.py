@@ -37,7 +37,7 @@ class Collector(Protocol):
     def restore(self, state: EnvState) -> None: ...
 
 
-class HereCollector:
+class LocalCollector:
     """Steps the environments of this process."""
 
     def __init__(self, env: PolicyEnv):

@@ -18,7 +18,7 @@ from twinloop.learn.reinforce.actor_model import PolicyModel
 
 @dataclass(frozen=True)
 class RolloutCounts:
-    """What a `PolicyEnv` has counted, to be added to the counts of another one. Attributes as there."""
+    """Counts of a `PolicyEnv`, to be added to those of another one. It has the attributes of `PolicyEnv`."""
 
     ended: tuple[bool, ...]
     lengths: tuple[int, ...]

@@ -15,7 +15,7 @@ from twinloop.environments.vector_env import VectorTwinEnv
 from twinloop.errors import TrainingError
 from twinloop.learn.policies.mlp import MlpPolicy
 from twinloop.learn.reinforce.actor_model import exploring_actor
-from twinloop.learn.reinforce.collecting import HereCollector, ShardCollector
+from twinloop.learn.reinforce.collecting import LocalCollector, ShardCollector
 from twinloop.learn.reinforce.config import ReinforceConfig
 from twinloop.learn.reinforce.leashed_ppo import LeashedPPO
 from twinloop.learn.reinforce.policy_env import PolicyEnv
@@ -78,7 +78,7 @@ class PpoTraining:
             self.algorithm.leash = config.leash
         self._iterations = 0
         self._warm_up()
-        self._collector = HereCollector(self.env)
+        self._collector = LocalCollector(self.env)
         if workers is not None:
             training = ShardedTraining(
                 workers.run_config.to_yaml(), str(Path.cwd()), config, policy.settings(), not started, workers.engine

@@ -47,7 +47,7 @@ class Workers:
 
 @dataclass(frozen=True)
 class ShardedTraining:
-    """What does not change during a training, as values that can be sent to other processes.
+    """Constants of a training, as values that can be sent to other processes.
 
     Attributes:
         config_yaml, folder: the run config, and the folder that its relative paths start from.

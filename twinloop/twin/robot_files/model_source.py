@@ -55,7 +55,7 @@ class ModelSource:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left out or changed."""
+        """Messages about parts of the model that were left out or changed."""
         if self.is_urdf:
             return self.urdf.notes
         missing = self.mjcf.missing
