@@ -10,9 +10,10 @@ from twinloop.deploy.rehearsal.client import RehearsalRobot
 from twinloop.deploy.twin_robot import TwinRobot
 
 FRONT = "observation.images.front"
+FRONT_DEPTH = "observation.images.front_depth"
 CONFIG = """
 cameras:
-  front: {position_m: [1.0, -0.2, 0.6], look_at_m: [0.42, -0.03, 0.1], width: 96, height: 96}
+  front: {position_m: [1.0, -0.2, 0.6], look_at_m: [0.42, -0.03, 0.1], width: 96, height: 96, depth: true}
   hand: {mount: wrist, position_m: [0.085, 0, -0.05], look_at_m: [0, 0, 0.035], rate_hz: 5, width: 64, height: 64}
 """
 
@@ -56,6 +57,31 @@ def test_the_renderer_is_another_one_and_shows_the_same_scene(config: Path):
     assert np.abs(ours - theirs).mean() > 5
     # The lens and the layout differ by a few pixels; the green zone is in the same place.
     np.testing.assert_allclose(green_at(ours), green_at(theirs), atol=8)
+
+
+def test_depth_of_the_cell_is_that_of_the_scene_with_errors_of_its_own(config: Path):
+    need_drake()
+    ours_m = images(f"nominal,config={config}")[0][FRONT_DEPTH][..., 0]
+    with TwinRobot(str(config)) as robot:
+        robot.begin(0)
+        theirs_m = robot.observe().features[FRONT_DEPTH][..., 0]
+    assert ours_m.dtype == theirs_m.dtype == np.float32
+    both = (ours_m > 0) & (theirs_m > 0)
+    assert both.mean() > 0.5
+    error = ours_m[both] / theirs_m[both] - 1
+    assert np.abs(np.median(error)) < 0.03  # scale, mount and field of view
+    assert 1e-4 < np.std(error[np.abs(error) < 0.05]) < 0.03
+    assert 0 < (ours_m == 0).mean() < 0.5  # edges have no value
+
+
+def test_both_engines_give_the_same_depth_in_every_run(config: Path):
+    need_drake()
+    need_physx()
+    drake, again, physx = (
+        images(f"{engine}:nominal,config={config}")[0][FRONT_DEPTH] for engine in ("drake", "drake", "physx")
+    )
+    np.testing.assert_array_equal(drake, again)
+    assert np.median(np.abs(drake - physx)) < 0.001
 
 
 def green_at(image: np.ndarray) -> np.ndarray:

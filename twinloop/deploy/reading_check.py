@@ -36,7 +36,8 @@ class ReadingCheck:
                     f"{_size(feature.shape)} were expected: {', '.join(feature.names)}"
                 )
             if not np.isfinite(values).all():
-                bad = feature.names[int(np.flatnonzero(~np.isfinite(values))[0])]
+                first = int(np.flatnonzero(~np.isfinite(values))[0])
+                bad = f"pixel {first}" if feature.is_picture else feature.names[first]
                 raise RobotError(f"{about.id}: {feature.name} of reading {reading.sequence}: {bad} is not finite")
         if not np.isfinite(reading.timestamp_s):
             raise RobotError(f"{about.id}: reading {reading.sequence} has the timestamp {reading.timestamp_s}")

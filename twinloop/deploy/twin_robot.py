@@ -14,7 +14,7 @@ from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
 from twinloop.deploy.twin_connection import TwinConnection
 from twinloop.observe.live_cameras import LiveCameras
 from twinloop.observe.live_sensors import LiveSensors
-from twinloop.observe.pictures import picture_features
+from twinloop.observe.pictures import sensor_features
 from twinloop.run.config import RunConfig, load_config
 from twinloop.run.default import embedded_config
 from twinloop.run.twin import twin_of
@@ -43,7 +43,7 @@ class TwinRobot(TwinConnection[Cell]):
             features = tuple(feature.name for feature in about.observed)
             self._watch = LiveSensors(twin, self._config.observe, width=1, seed=self._seed, features=features)
             cameras = self._config.cameras
-            films = tuple(feature for feature in picture_features(cameras, twin) if feature.dtype == "video")
+            films = sensor_features(cameras)
             seen = tuple(feature.name for feature in films)
             self._eyes = LiveCameras(twin, cameras, seen, width=1, seed=self._seed) if seen else None
             task = self._config.scene.task.name
@@ -110,4 +110,5 @@ class TwinRobot(TwinConnection[Cell]):
             self._eyes.note(cell)
             features |= self._eyes.look(ALONE)
         self._sequence += 1
-        self._reading = Reading(self._sequence, self._clock_s, {name: values[0] for name, values in features.items()})
+        readings = {feature.name: features[feature.name][0].reshape(feature.shape) for feature in self._about.observed}
+        self._reading = Reading(self._sequence, self._clock_s, readings)

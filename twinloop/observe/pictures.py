@@ -22,6 +22,16 @@ DEPTH = "_depth"
 
 def picture_features(cameras: Mapping[str, CameraConfig], twin: Twin) -> tuple[Feature, ...]:
     """Images of the cameras, and their labels."""
+    features = list(sensor_features(cameras))
+    if any(camera.labels for camera in cameras.values()):
+        things = things_in(twin, cameras)
+        for name, camera in cameras.items():
+            features += label_features(name, camera, things)
+    return tuple(features)
+
+
+def sensor_features(cameras: Mapping[str, CameraConfig]) -> tuple[Feature, ...]:
+    """RGB and depth of the cameras: what real cameras deliver too."""
     features = []
     for name, camera in cameras.items():
         size = (camera.height, camera.width)
@@ -30,10 +40,6 @@ def picture_features(cameras: Mapping[str, CameraConfig], twin: Twin) -> tuple[F
             features.append(Feature(PREFIX + name, "video", (*size, 3), axes, "RGB"))
         if camera.depth:
             features.append(Feature(PREFIX + name + DEPTH, "depth", (*size, 1), axes, "m"))
-    if any(camera.labels for camera in cameras.values()):
-        things = things_in(twin, cameras)
-        for name, camera in cameras.items():
-            features += label_features(name, camera, things)
     return tuple(features)
 
 

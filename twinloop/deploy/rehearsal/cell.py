@@ -16,7 +16,7 @@ from twinloop.deploy.rehearsal.physics import physics_class
 from twinloop.deploy.rehearsal.world import CellWorld
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
 from twinloop.errors import RobotError, UsageError
-from twinloop.observe.pictures import picture_features
+from twinloop.observe.pictures import sensor_features
 from twinloop.randomize.draw import episode_rng
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ class RehearsalCell:
         physics_class(cell.engine)  # refuses an engine that is not installed
         twin = twin_of_scene(cell.scene, cell.scene.task)
         about = description_of(twin, id=id, lockstep=not cell.realtime)
-        pictures = tuple(one for one in picture_features(cell.scene.cameras, twin) if one.dtype == "video")
-        self._about = replace(about, observed=(*about.observed, *pictures))
+        self._about = replace(about, observed=(*about.observed, *sensor_features(cell.scene.cameras)))
         # A robot's clock does not start at 0.
         self._clock_s = float(np.round(episode_rng(cell.seed, 0, stream="clock").uniform(100, 1000), 3))
         self._world: CellWorld | None = None
@@ -57,7 +56,7 @@ class RehearsalCell:
         return Briefing(instruction, situation.conditions)
 
     def _cameras(self, world: CellWorld, episode: int) -> "CellCameras | None":
-        cameras = {name: camera for name, camera in self.cell.scene.cameras.items() if camera.rgb}
+        cameras = {name: camera for name, camera in self.cell.scene.cameras.items() if camera.rgb or camera.depth}
         if not cameras:
             return None
         try:

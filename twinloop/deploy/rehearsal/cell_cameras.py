@@ -1,7 +1,7 @@
 """CellCameras: images of a rehearsal cell, rendered by Drake's VTK engine whatever the physics engine.
 
 Lights, materials, lens and sensor are other than the twin's. They are drawn from the seed of the cell; only the
-brightness changes from episode to episode, by the row `lighting_intensity`.
+brightness changes from episode to episode, by the row `lighting_intensity`. Masks are labels, which no camera gives.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,8 @@ from pydrake.geometry import (
     Box,
     ClippingRange,
     ColorRenderCamera,
+    DepthRange,
+    DepthRenderCamera,
     FrameId,
     FramePoseVector,
     GeometryFrame,
@@ -31,9 +33,13 @@ from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.systems.sensors import CameraInfo
 
 from twinloop.deploy.rehearsal.cell_build import CellBuild
+from twinloop.deploy.rehearsal.depth_sensor import FAR_M as DEPTH_FAR_M
+from twinloop.deploy.rehearsal.depth_sensor import NEAR_M as DEPTH_NEAR_M
+from twinloop.deploy.rehearsal.depth_sensor import DepthSensor
 from twinloop.deploy.rehearsal.drake_shapes import drake_shape, transform
 from twinloop.deploy.rehearsal.poses import pose_of, rotation
 from twinloop.observe.camera import CameraConfig
+from twinloop.observe.pictures import DEPTH
 from twinloop.observe.recording import PREFIX
 from twinloop.randomize.draw import episode_rng
 
@@ -56,6 +62,7 @@ class CellCameras:
     ):
         self._build, self._cameras = build, cameras
         self._noise_rng = episode_rng(seed, episode, stream="images")
+        self._depth_rng = episode_rng(seed, episode, stream="depth images")
         rng = episode_rng(seed, 0, stream="looks")
         self._rng = rng
         self._scene = SceneGraph()
@@ -63,8 +70,11 @@ class CellCameras:
         self._source = self._scene.RegisterSource("cell")
         self._frames = self._add_bodies()
         self._lenses = {name: _Lens(camera, rng) for name, camera in cameras.items()}
+        depth_rng = episode_rng(seed, 0, stream="depth sensors")
+        self._depth_sensors = {name: DepthSensor(depth_rng) for name, camera in cameras.items() if camera.depth}
         self._context = self._scene.CreateDefaultContext()
         self._last: dict[str, np.ndarray] = {}
+        self._filmed: set[str] = set()
 
     def _add_bodies(self) -> dict[int, FrameId]:
         model = self._build.model
@@ -97,7 +107,7 @@ class CellCameras:
             self._scene.RegisterGeometry(self._source, frame, instance)
 
     def look(self, data: mujoco.MjData, table: np.ndarray, tick: int) -> dict[str, np.ndarray]:
-        """Return feature -> (height, width, 3) image of every camera.
+        """Return feature -> image of every camera: (height, width, 3) bytes of RGB, (height, width, 1) metres of depth.
 
         Args:
             data: kinematics of the present state.
@@ -114,14 +124,21 @@ class CellCameras:
         tool = RigidTransform(RotationMatrix(data.site_xmat[site].reshape(3, 3)), data.site_xpos[site])
         for name, camera in self._cameras.items():
             period = self._build.twin.control_hz / (camera.rate_hz or self._build.twin.control_hz)
-            if name in self._last and int(tick / period) == int((tick - 1) / period):
+            if name in self._filmed and int(tick / period) == int((tick - 1) / period):
                 continue
             lens = self._lenses[name]
             mount = tool if camera.mount == "wrist" else RigidTransform()
             at = mount.multiply(lens.in_mount)
-            image = query.RenderColorImage(lens.camera, self._scene.world_frame_id(), at).data
-            self._last[name] = lens.seen(np.asarray(image)[..., :3], self._noise_rng)
-        return {PREFIX + name: image for name, image in self._last.items()}
+            world = self._scene.world_frame_id()
+            if camera.rgb:
+                image = query.RenderColorImage(lens.camera, world, at).data
+                self._last[PREFIX + name] = lens.seen(np.asarray(image)[..., :3], self._noise_rng)
+            if camera.depth:
+                depth_m = np.asarray(query.RenderDepthImage(lens.depth_camera, world, at).data)[..., 0]
+                seen_m = self._depth_sensors[name].seen(lens.distorted(depth_m), self._depth_rng)
+                self._last[PREFIX + name + DEPTH] = seen_m[..., None]
+            self._filmed.add(name)
+        return dict(self._last)
 
 
 class _Lens:
@@ -138,13 +155,17 @@ class _Lens:
         info = CameraInfo(camera.width, camera.height, focal, focal, *map(float, centre))
         core = RenderCameraCore(RENDERER, info, ClippingRange(NEAR_M, FAR_M), RigidTransform())
         self.camera = ColorRenderCamera(core, False)
+        self.depth_camera = DepthRenderCamera(core, DepthRange(DEPTH_NEAR_M, DEPTH_FAR_M))
         self._noise = NOISE * rng.uniform(0.3, 1)
         self._rows, self._columns = _distorted(camera.height, camera.width, DISTORTION * rng.uniform(-1, 1))
 
     def seen(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        bent = image[self._rows, self._columns].astype(np.float32)
+        bent = self.distorted(image).astype(np.float32)
         bent += self._noise * rng.standard_normal(bent.shape, dtype=np.float32)
         return np.clip(bent, 0, 255).astype(np.uint8)
+
+    def distorted(self, image: np.ndarray) -> np.ndarray:
+        return image[self._rows, self._columns]
 
 
 def _distorted(height: int, width: int, strength: float) -> tuple[np.ndarray, np.ndarray]:
