@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.dataset.people.peopled import ADA, BO, consent_of, mentions
+from tests.deploy.conftest import need_drake
 from tests.deploy.lerobot.conftest import write  # noqa: F401
 from twinloop.cli import main
 from twinloop.dataset import Dataset, verify
@@ -16,6 +17,7 @@ from twinloop.deploy import schedule
 from twinloop.deploy.collect import CollectConfig, collect
 from twinloop.deploy.estop import EStop
 from twinloop.deploy.plan_file import CollectionRequest, read_plan
+from twinloop.deploy.rehearsal.client import RehearsalRobot
 from twinloop.errors import ConsentError, EStopError, UsageError
 from twinloop.learn.demonstrations import load_demonstrations
 
@@ -59,6 +61,36 @@ def test_episodes_that_are_stored_are_not_repeated(collected):
     _, second = collected
     again = collect("twin", second.path, episodes=3, stop_file=second.path.parent / "stop")
     assert (again.fresh, again.digest) == (0, second.digest)
+
+
+def test_a_demonstrator_who_sees_the_scene_is_not_misled_by_the_tracker(tmp_path):
+    need_drake()
+    cell = tmp_path / "cell.yaml"
+    cell.write_text("sensing: {tracker_bias_mm: [40, 40]}\n")
+    done = {
+        sees: collect(
+            f"rehearsal:{cell}", tmp_path / sees, episodes=2, stop_file=tmp_path / "stop",
+            config=CollectConfig(imperfection=None, sees=sees),
+        )
+        for sees in ("readings", "scene")
+    }  # fmt: skip
+    assert (done["readings"].succeeded, done["scene"].succeeded) == (0, 2)
+    rows = Dataset.open(tmp_path / "scene").attempts().to_pylist()
+    assert {row["setting/sees"] for row in rows} == {"scene"}
+    # Recorded are the readings, with the tracker's error.
+    with RehearsalRobot(str(cell)) as robot:
+        robot.begin(0)
+        read, true = (reading.features["observation.environment_state"] for reading in (robot.observe(), robot.scene()))
+    stored = Dataset.open(tmp_path / "scene").episode(0)["observation.environment_state"][0]
+    assert np.hypot(*(read - true)[:2]) == pytest.approx(0.04, abs=0.005)
+    np.testing.assert_allclose(stored, read, atol=1e-6)
+
+
+def test_a_robot_without_a_scene_to_see_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="--sees scene: twin has readings only"):
+        collect(
+            "twin", tmp_path / "d", episodes=1, stop_file=tmp_path / "stop", config=CollectConfig(sees="scene")
+        )  # fmt: skip
 
 
 def test_each_try_is_another_demonstration(tmp_path):

@@ -56,6 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="on twins and cells: scripted, with or without human-like imperfections (default: human-like)",
     )  # fmt: skip
     parser.add_argument(
+        "--sees", choices=["readings", "scene"], default="readings",
+        help="what the scripted demonstrator sees: the robot's readings, or the scene itself as a person does, which "
+        "only rehearsal cells have (default: readings)",
+    )  # fmt: skip
+    parser.add_argument(
         "--speed", type=float, default=1.0, metavar="S", help="factor on the velocity limits, at most 1 (default 1)"
     )
     parser.add_argument("--limits", type=Path, metavar="FILE", help="YAML file that narrows the robot's limits")
@@ -80,7 +85,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     config = CollectConfig(
         tries=args.tries, conditions=conditions(args.condition), consent=consent_of(args), speed=args.speed,
         imperfection=ImperfectionConfig() if args.demonstrator == "human-like" else None,
-        limits_file=args.limits, seed=args.seed,
+        limits_file=args.limits, seed=args.seed, sees=args.sees,
     )  # fmt: skip
     requests = (
         read_plan(args.plan) if args.plan else (CollectionRequest(args.robot, args.episodes or EPISODES, args.first),)

@@ -94,6 +94,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="scripted demonstrator with human-like imperfections, or without (default: human-like)",
     )
     parser.add_argument(
+        "--demonstrator-sees", choices=("readings", "scene"), default="readings",
+        help="what it sees: the robot's readings, or the scene itself as a person does, which only rehearsal cells "
+        "have (default: readings)",
+    )  # fmt: skip
+    parser.add_argument(
         "--simulated", action="store_true",
         help="the robot is a twin or rehearsal cell: ask no person; the gate still decides",
     )  # fmt: skip
@@ -158,7 +163,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         finetune_steps=args.finetune_steps,
         policy=args.policy, inputs=comma_separated(args.inputs),
         settings=parse_settings(args.set, POLICIES[args.policy].default_settings()),
-        demonstrator=args.demonstrator, gated=not args.ungated, simulated=args.simulated or args.ungated,
+        demonstrator=args.demonstrator, demonstrator_sees=args.demonstrator_sees,
+        gated=not args.ungated, simulated=args.simulated or args.ungated,
         rules=args.rules, registry=args.registry, evaluation_episodes=args.evaluation_episodes,
         cells=args.cells, cell_episodes=args.cell_episodes,
         seed=LoopConfig.seed if args.seed is None else args.seed, workers=args.workers or LoopConfig.workers,

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from twinloop.curate.verdict import FORGOTTEN
 from twinloop.dataset.people.consent import PARTICIPANT, Consent
@@ -19,7 +20,7 @@ from twinloop.deploy.leaders import OTHER, ScriptedLeader, TeleoperationLeader
 from twinloop.deploy.lerobot.robot import LerobotRobot
 from twinloop.deploy.lerobot.teleoperator import Teleoperation
 from twinloop.deploy.operator_input import OperatorInput
-from twinloop.deploy.robot import Description, LiveRobot
+from twinloop.deploy.robot import Description, LiveRobot, Reading
 from twinloop.deploy.robot_model import usual_robot
 from twinloop.deploy.robots import SEVERAL, robot_named, with_scene
 from twinloop.deploy.runlog import Runlog
@@ -36,6 +37,7 @@ from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 STRIDE = 1 << 24
 """Episode k uses the first of the scenes k, k + STRIDE, k + 2 STRIDE ... that has the requested conditions."""
 MAX_SCENES = 200
+Sees = Literal["readings", "scene"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class CollectConfig:
             robot does not report are recorded as given.
         consent: of the person who demonstrates.
         imperfection: of the scripted demonstrator; None for the plain script.
+        sees: what the scripted demonstrator sees. `scene` is the scene itself, as a person sees it; only rehearsal
+            cells have it. Recorded are the robot's readings in both cases.
         speed, limits_file: narrow the robot's limits.
     """
 
@@ -55,6 +59,7 @@ class CollectConfig:
     conditions: Mapping[str, str] = field(default_factory=dict)
     consent: Consent | None = None
     imperfection: ImperfectionConfig | None = field(default_factory=ImperfectionConfig)
+    sees: Sees = "readings"
     speed: float = 1.0
     limits_file: Path | None = None
     seed: int = 0
@@ -144,7 +149,13 @@ class DemonstrationRunner(EpisodeRunner):
         return replace(
             log_of(result, about, scene=scene, conditions=config.conditions),
             participant=consent.participant if consent else "",
-            columns={"demonstrator": leader.kind, "try": number, "setting/speed": config.speed, **consent_columns},
+            columns={
+                "demonstrator": leader.kind,
+                "try": number,
+                "setting/speed": config.speed,
+                "setting/sees": config.sees,
+                **consent_columns,
+            },
         )
 
 
@@ -157,7 +168,14 @@ def _leader(
     # The recorded action must be the one that was sent, so the script adds no noise.
     script = ExpertConfig(action_noise_rad=0.0)
     demonstrator = Demonstrator(about, script, seed=config.seed, task=task, imperfection=config.imperfection)
-    return ScriptedLeader(demonstrator, config.conditions)
+    return ScriptedLeader(demonstrator, config.conditions, _scene_of(robot) if config.sees == "scene" else None)
+
+
+def _scene_of(robot: LiveRobot) -> Callable[[], Reading]:
+    scene = getattr(robot, "scene", None)
+    if scene is None:
+        raise UsageError(f"--sees scene: {robot.describe().id} has readings only; use --sees readings")
+    return scene
 
 
 def run_demonstrations(job: CollectJob, items: Iterator[Item]) -> Iterator[tuple[Item, tuple[EpisodeLog, ...]]]:

@@ -1,7 +1,7 @@
 """Leaders that demonstrate: the scripted demonstrator, and a human at a leader arm."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -26,14 +26,23 @@ def refuse_other_conditions(briefing: Briefing, wanted: Mapping[str, str]) -> No
 
 
 class ScriptedLeader:
-    """The scripted demonstrator, with or without human-like imperfections. number_of_try: makes tries differ."""
+    """The scripted demonstrator, with or without human-like imperfections.
+
+    Attributes:
+        number_of_try: makes tries differ.
+
+    Args:
+        scene: returns the scene as a person sees it. Without it, the demonstrator sees the robot's readings.
+    """
 
     ends_itself = True
     judged_success = None
     kind = "script"
 
-    def __init__(self, demonstrator: Demonstrator, wanted: Mapping[str, str]):
-        self._demonstrator, self._wanted = demonstrator, wanted
+    def __init__(
+        self, demonstrator: Demonstrator, wanted: Mapping[str, str], scene: Callable[[], Reading] | None = None
+    ):
+        self._demonstrator, self._wanted, self._scene = demonstrator, wanted, scene
         self.kind = "human-like" if demonstrator.imperfect else "script"
         self.number_of_try = 0
 
@@ -43,7 +52,7 @@ class ScriptedLeader:
 
     def act(self, reading: Reading, operator: OperatorInput, deadline_s: float) -> LeaderAction:  # noqa: ARG002
         began_s = time.monotonic()
-        move = self._demonstrator.act(reading)
+        move = self._demonstrator.act(reading if self._scene is None else self._scene())
         return LeaderAction(move.command, time.monotonic() - began_s, over=move.over)
 
     def sent(self, command: np.ndarray) -> None:

@@ -74,6 +74,10 @@ class RehearsalCell:
         assert self._reading is not None
         return self._reading
 
+    def scene(self) -> Reading:
+        """The scene as a person sees it who stands beside the robot: readings without delay or error, no images."""
+        return Reading(self._sequence, self._clock_s, _features(self._running().true_readings()))
+
     def act(self, action: np.ndarray) -> None:
         if action.shape != self._about.action.shape or not np.isfinite(action).all():
             raise RobotError(f"{self._about.id}: act: {self._about.action.shape[0]} finite numbers were expected")
@@ -118,13 +122,7 @@ class RehearsalCell:
     def _read(self) -> None:
         world = self._running()
         self._sequence += 1
-        readings = world.senses.look(world.past)
-        features = {
-            "observation.state": readings["position"],
-            "observation.velocity": readings["velocity"],
-            "observation.effort": readings["effort"],
-            "observation.environment_state": readings["environment"],
-        }
+        features = _features(world.senses.look(world.past))
         if self._eyes is not None:
             features |= self._eyes.look(world.kinematics(), world.table, self._sequence)
         self._break(features)
@@ -140,3 +138,12 @@ class RehearsalCell:
             features["observation.state"] = features["observation.state"][:-1]
         elif fault.period == self._sequence:
             self._clock_s += CLOCK_JUMP_S
+
+
+def _features(channels: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {
+        "observation.state": channels["position"],
+        "observation.velocity": channels["velocity"],
+        "observation.effort": channels["effort"],
+        "observation.environment_state": channels["environment"],
+    }

@@ -50,6 +50,10 @@ class RehearsalRobot:
     def observe(self) -> Reading:
         return read_reading(*self._call("observe"))
 
+    def scene(self) -> Reading:
+        """The scene as a person sees it who stands beside the robot. Policies get `observe` only."""
+        return read_reading(*self._call("scene"))
+
     def act(self, action: np.ndarray) -> None:
         self._call("act", arrays={"action": np.asarray(action, np.float64)})
 

@@ -61,6 +61,8 @@ def _answer(cell: "RehearsalCell", call: Message, arrays: Mapping[str, np.ndarra
         return vars(cell.begin(int(call["episode"]))), {}
     if name == "observe":
         return reading_message(cell.observe())
+    if name == "scene":
+        return reading_message(cell.scene())
     if name == "act":
         return cell.act(np.array(arrays["action"], float)), {}
     if name == "stop":
@@ -68,7 +70,7 @@ def _answer(cell: "RehearsalCell", call: Message, arrays: Mapping[str, np.ndarra
     if name == "end":
         return vars(cell.end()), {}
     raise RobotError(
-        f"{cell.describe().id}: unknown call {name!r}; valid calls: describe, begin, observe, act, stop, end"
+        f"{cell.describe().id}: unknown call {name!r}; valid calls: describe, begin, observe, scene, act, stop, end"
     )
 
 

@@ -240,6 +240,11 @@ class CellWorld:
         self.scene.finger_force_n = self._physics.finger_force_n(frozenset(counted))[None]
         return self.scene
 
+    def true_readings(self) -> dict[str, np.ndarray]:
+        """Return the channels of the sensors without delay, error or effects of a tracker."""
+        present = {name: self.past.at(name, self.past.now_s) for name in ("position", "velocity", "effort")}
+        return {**present, "environment": self._environment.copy()}
+
     @property
     def coordinates(self) -> np.ndarray:
         """Return the coordinates of the MuJoCo model."""

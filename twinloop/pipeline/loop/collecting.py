@@ -85,7 +85,9 @@ class Collecting:
             done = collect(
                 self._place.robot, log, episodes=request.episodes,
                 first=FIRST_SCENE + self._spent(number) + request.first,
-                config=replace(default, conditions=request.conditions, imperfection=imperfection),
+                config=replace(
+                    default, conditions=request.conditions, imperfection=imperfection, sees=settings.demonstrator_sees
+                ),
                 workers=self._place.workers(settings.workers), task=self._place.task,
             )  # fmt: skip
             if done.stopped:

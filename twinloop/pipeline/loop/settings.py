@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from twinloop.config.json_file import load_json, record_from_json
 from twinloop.config.record import write_record
+from twinloop.deploy.collect import Sees
 from twinloop.deploy.demonstration_budget import refuse_schedule
 from twinloop.errors import CorruptError, UsageError, nearest
 from twinloop.pipeline.loop.record import MOST_BYTES, write_json
@@ -45,6 +46,7 @@ class LoopConfig:
         steps: of the first training. finetune_steps: steps in later rounds.
         longer_tuning: more steps after a round that missed the target in the twin too.
         settings: of the policy.
+        demonstrator, demonstrator_sees: of the scripted demonstrator on a simulated robot, see `CollectConfig`.
         gated: policies reach the robot through the gate. Without it, only simulated robots are possible.
         simulated: the robot is a rehearsal, and no person needs to be asked.
         rules: file of the gate's rules; "" for the embedded ones.
@@ -69,6 +71,7 @@ class LoopConfig:
     inputs: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     demonstrator: Literal["human-like", "script"] = "human-like"
+    demonstrator_sees: Sees = "readings"
     gated: bool = True
     simulated: bool = False
     rules: str = ""
