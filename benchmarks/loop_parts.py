@@ -55,8 +55,8 @@ class Part:
         return LoopConfig(
             robot=self.cell.robot, strategy=self.strategy, rounds=rounds, target=TARGET, schedule=SCHEDULE,
             trials=TRIALS, episodes=episodes, steps=steps, finetune_steps=FINETUNE_STEPS, settings=POLICY,
-            longer_tuning=False, demonstrator="script", gated=False, simulated=True, evaluation_episodes=24,
-            seed=self.seed, workers=1,
+            longer_tuning=False, demonstrator="script", demonstrator_sees="scene", gated=False, simulated=True,
+            evaluation_episodes=24, seed=self.seed, workers=1,
         )  # fmt: skip
 
     @property
@@ -195,7 +195,7 @@ def screen(cell: Cell, out: Path) -> dict[str, Any]:
     folder = out / cell.name / "screen"
     demonstrations = collect(
         cell.robot, folder / "demonstrator", episodes=SCREENED, first=FIRST_SCREENED,
-        config=CollectConfig(imperfection=None), task=tasks()[cell.scene.task],
+        config=CollectConfig(imperfection=None, sees="scene"), task=tasks()[cell.scene.task],
     )  # fmt: skip
     result = {"cell": cell.name, "demonstrator": demonstrations.succeeded / SCREENED, "wide": 1.0}
     if result["demonstrator"] < DEMONSTRABLE:

@@ -49,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--condition", action="append", default=[], metavar="NAME=VALUE",
         help="condition to record with every episode; if the robot reports it, other scenes are skipped; repeatable",
     )  # fmt: skip
-    parser.add_argument("--task", default="pick_and_place", metavar="T", help="task (default: pick_and_place)")
+    parser.add_argument(
+        "--task", metavar="T", help="task (default: the one that the robot is set up for, else pick_and_place)"
+    )
     add_consent(parser, role="the demonstrator")
     parser.add_argument(
         "--demonstrator", choices=["human-like", "script"], default="human-like",
@@ -77,9 +79,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     if (args.robot is None) == (args.plan is None):
         raise UsageError("give either --robot or --plan")
-    if args.task not in tasks():
+    if args.task is not None and args.task not in tasks():
         raise UsageError(f"--task {args.task!r}: {nearest(args.task, tasks())}")
-    task = tasks()[args.task]
+    task = None if args.task is None else tasks()[args.task]
     if args.plan is not None and (args.episodes is not None or args.first):
         raise UsageError("--plan: the plan sets the number of episodes; remove --episodes and --first")
     config = CollectConfig(

@@ -10,6 +10,7 @@ from typing import Literal
 from twinloop.curate.verdict import FORGOTTEN
 from twinloop.dataset.people.consent import PARTICIPANT, Consent
 from twinloop.deploy.demonstrator import Demonstrator
+from twinloop.deploy.deployed_task import task_for
 from twinloop.deploy.episode import log_of, run_episode
 from twinloop.deploy.episode_log import EpisodeLog
 from twinloop.deploy.episode_runner import DeployConfig, EpisodeRunner, RunnerJob
@@ -26,13 +27,12 @@ from twinloop.deploy.robots import SEVERAL, robot_named, with_scene
 from twinloop.deploy.runlog import Runlog
 from twinloop.deploy.session import AGAIN, SessionProgress
 from twinloop.deploy.tally import Tally, tally
-from twinloop.errors import UsageError
+from twinloop.errors import UsageError, nearest
 from twinloop.fleet.local import run_local
 from twinloop.randomize.draw import episode_rng
 from twinloop.simulate.expert import ExpertConfig
 from twinloop.twin.task import Task
 from twinloop.twin.tasks import tasks
-from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 
 STRIDE = 1 << 24
 """Episode k uses the first of the scenes k, k + STRIDE, k + 2 STRIDE ... that has the requested conditions."""
@@ -204,10 +204,14 @@ def collect(
     stop_file: Path | None = None,
     workers: int = 1,
     attended: bool = False,
-    task: Task = PICK_AND_PLACE,
+    task: Task | None = None,
     on_progress: Callable[[SessionProgress], None] = lambda _: None,
 ) -> CollectResult:
-    """Collect demonstrations of the episodes `first` to `first + episodes - 1` in the runlog `out`."""
+    """Collect demonstrations of the episodes `first` to `first + episodes - 1` in the runlog `out`.
+
+    Args:
+        task: by default the one that the robot is set up for, else pick_and_place.
+    """
     name = robot if isinstance(robot, str) else ""
     if workers > 1 and name.partition(":")[0] not in SEVERAL:
         raise UsageError(
@@ -216,11 +220,12 @@ def collect(
         )
     if config.consent is not None:
         config.consent.require("record", today=datetime.now(UTC).date())  # before the robot moves
-    if isinstance(robot, str):
+    if isinstance(robot, str) and task is not None:
         robot = name = with_scene(robot, robot=usual_robot(task), task=task.name)
     live = robot_named(robot)
     try:
         about = live.connect()
+        task = _task_at_a_table(task_for(about, None if task is None else task.name))
         latch = stop_file or stop_file_of(about.id)
         EStop(latch).refuse()
         limits = DeployConfig(speed=config.speed, limits_file=config.limits_file, seed=config.seed)
@@ -233,6 +238,12 @@ def collect(
             return _session(CollectJob(runner, config), runlog, wanted, workers, about.id, on_progress)
     finally:
         live.close()
+
+
+def _task_at_a_table(name: str) -> Task:
+    if name not in tasks():
+        raise UsageError(f"--task {name!r}: the scripted demonstrator works at a table; {nearest(name, tasks())}")
+    return tasks()[name]
 
 
 def _session(

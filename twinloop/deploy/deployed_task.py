@@ -27,4 +27,8 @@ def task_for(about: Description, name: str | None) -> str:
     moves_about = isinstance(deployed_tasks().get(about.task), MobileTask)
     if name != about.task and (moves_about or isinstance(deployed_task(name), MobileTask)):
         raise UsageError(f"--task {name!r}: {about.id} is a {about.robot}, whose task is {about.task or 'at a table'}")
+    if about.task and name != about.task:
+        raise UsageError(
+            f"--task {name!r}: {about.id} is set up for {about.task}; leave --task out, or name another robot"
+        )
     return name

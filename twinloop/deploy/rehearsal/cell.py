@@ -33,7 +33,8 @@ class RehearsalCell:
         physics_class(cell.engine)  # refuses an engine that is not installed
         twin = twin_of_scene(cell.scene, cell.scene.task)
         about = description_of(twin, id=id, lockstep=not cell.realtime)
-        self._about = replace(about, observed=(*about.observed, *sensor_features(cell.scene.cameras)))
+        observed = (*about.observed, *sensor_features(cell.scene.cameras))
+        self._about = replace(about, observed=observed, task=cell.scene.task.name)
         # A robot's clock does not start at 0.
         self._clock_s = float(np.round(episode_rng(cell.seed, 0, stream="clock").uniform(100, 1000), 3))
         self._world: CellWorld | None = None

@@ -17,6 +17,7 @@ def description_message(description: Description) -> Message:
         "robot": description.robot, "id": description.id, "rate_hz": description.rate_hz,
         "home": list(description.home), "observed": [vars(feature) for feature in description.observed],
         "action": vars(description.action), "limits": limits, "lockstep": description.lockstep,
+        "task": description.task,
     }  # fmt: skip
 
 
@@ -26,7 +27,7 @@ def read_description(message: Message) -> Description:
         robot=str(message["robot"]), id=str(message["id"]), rate_hz=float(message["rate_hz"]),
         home=tuple(map(float, message["home"])), observed=tuple(map(_feature, message["observed"])),
         action=_feature(message["action"]), limits=Limits(**limits), lockstep=bool(message["lockstep"]),
-        simulated=True,
+        simulated=True, task=str(message["task"]),
     )  # fmt: skip
 
 
