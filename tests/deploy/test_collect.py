@@ -20,6 +20,7 @@ from twinloop.deploy.plan_file import CollectionRequest, read_plan
 from twinloop.deploy.rehearsal.client import RehearsalRobot
 from twinloop.errors import ConsentError, EStopError, UsageError
 from twinloop.learn.demonstrations import load_demonstrations
+from twinloop.twin.tasks import tasks
 
 LEADER = "tests.deploy.lerobot.servo_arm:ScriptedLeader"
 
@@ -84,6 +85,18 @@ def test_a_demonstrator_who_sees_the_scene_is_not_misled_by_the_tracker(tmp_path
     stored = Dataset.open(tmp_path / "scene").episode(0)["observation.environment_state"][0]
     assert np.hypot(*(read - true)[:2]) == pytest.approx(0.04, abs=0.005)
     np.testing.assert_allclose(stored, read, atol=1e-6)
+
+
+def test_the_task_is_that_of_the_cell_and_another_one_is_refused(tmp_path):
+    need_drake()
+    done = collect(
+        "rehearsal:nominal,task=press_button", tmp_path / "d", episodes=1, stop_file=tmp_path / "stop",
+        config=CollectConfig(imperfection=None),
+    )  # fmt: skip
+    assert done.succeeded == 1
+    assert "press" in Dataset.open(done.path).header.phases
+    with pytest.raises(UsageError, match="--task 'stack': twin is set up for pick_and_place; leave --task out"):
+        collect("twin", tmp_path / "e", episodes=1, stop_file=tmp_path / "stop", task=tasks()["stack"])
 
 
 def test_a_robot_without_a_scene_to_see_is_refused(tmp_path):

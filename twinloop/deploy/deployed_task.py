@@ -28,7 +28,5 @@ def task_for(about: Description, name: str | None) -> str:
     if name != about.task and (moves_about or isinstance(deployed_task(name), MobileTask)):
         raise UsageError(f"--task {name!r}: {about.id} is a {about.robot}, whose task is {about.task or 'at a table'}")
     if about.task and name != about.task:
-        raise UsageError(
-            f"--task {name!r}: {about.id} is set up for {about.task}; leave --task out, or name another robot"
-        )
+        raise UsageError(f"--task {name!r}: {about.id} is set up for {about.task}; leave --task out")
     return name
