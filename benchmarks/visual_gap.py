@@ -1,7 +1,7 @@
 """Policies that see, across the visual gap: rehearsal cells of another engine and another renderer (Drake, VTK).
 
-    python benchmarks/visual_gap.py --work DIR [--task NAME] [--part NAME ...] [--arm NAME ...] [--demos N ...]
-                                    [--trials N] [--quick] [--json]
+    python benchmarks/visual_gap.py --work DIR [--task NAME] [--cell NAME] [--part NAME ...] [--arm NAME ...]
+                                    [--demos N ...] [--trials N] [--quick] [--json]
 
 Demonstrations, policy and training are those of benchmarks/seeing.py: a fixed camera, the wrist camera and the joints,
 and no object pose. Only the visual rows of the demonstrations differ:
@@ -10,6 +10,9 @@ and no object pose. Only the visual rows of the demonstrations differ:
     seed       texture_pool 200, lighting_intensity 0.3 to 1.8, camera_jitter_deg -5 to 5
     realistic  all visual rows over their sensible ranges, as in benchmarks/seeing.py
     fitted     ranges of `twinloop calibrate --frames` on 20 frames of the cell, over the seed's
+
+Cells: `mild` is lit as the twin is, `dim` has the light of the worst visual gap (0.2 to 0.5 of the twin's) and other
+looks. What depends on the cell is in the folder of its name below DIR; the other data and policies serve both.
 
 The policy then acts in the cell zero-shot, and after fine-tuning on 10, 25 and 50 demonstrations of the cell. `real` is
 trained on the 50 demonstrations alone. Things start in the cell where they start in the twin (±4 cm, ±45°), so a
@@ -48,11 +51,13 @@ FRAMES, DISTANCE_SEED = 20, 300
 TIMEOUT_S = 12
 """Duration of an episode in the cell. Demonstrations take 4 to 6 s."""
 CAMERAS = tuple(seeing.CAMERAS)
+CELLS = {"mild": (41, (0.7, 1.2)), "dim": (43, (0.2, 0.5))}
+"""Name -> seed, and range of the light."""
 CELL = """\
-# The cell of the study: the twin's layout, and everything else nominal.
-seed: 41
-visual: {lighting_intensity: [0.7, 1.2]}
-environment: {object_position_noise_cm: [-4, 4], object_yaw_deg: [-45, 45], target_position_noise_cm: [-3, 3]}
+# A cell of the study: the twin's layout, and everything but the light nominal.
+seed: {seed}
+visual: {{lighting_intensity: [{low}, {high}]}}
+environment: {{object_position_noise_cm: [-4, 4], object_yaw_deg: [-45, 45], target_position_noise_cm: [-3, 3]}}
 """
 SEED_ROWS: dict[str, Any] = {"texture_pool": 200, "lighting_intensity": [0.3, 1.8], "camera_jitter_deg": [-5, 5]}
 
@@ -81,12 +86,24 @@ def twinloop(*words: object) -> dict[str, Any]:
 
 
 class Study:
-    def __init__(self, work: Path, sizes: Sizes, *, task: str, scenes: int):
-        self.work, self.sizes, self.task, self.scenes = work, sizes, task, scenes
-        work.mkdir(parents=True, exist_ok=True)
+    """The study in one cell.
+
+    Attributes:
+        work: folder of what serves all cells. own: folder of what belongs to this cell.
+    """
+
+    def __init__(self, work: Path, sizes: Sizes, *, task: str, cell: str, scenes: int):
+        self.work, self.own, self.sizes, self.task, self.scenes = work, work / cell, sizes, task, scenes
+        self.own.mkdir(parents=True, exist_ok=True)
         for arm in ARMS:
             self._write_config(arm)
-        (work / "cell.yaml").write_text(CELL)
+        seed, (low, high) = CELLS[cell]
+        self.cell = CELL.format(seed=seed, low=low, high=high)
+        (self.own / "cell.yaml").write_text(self.cell)
+
+    def _folder(self, arm: str) -> Path:
+        """The folder of an arm's data and policy."""
+        return self.own if arm in ("fitted", "real") else self.work
 
     def _write_config(self, arm: str) -> None:
         content = json.loads(seeing.config(self.task, moved=True))
@@ -98,22 +115,22 @@ class Study:
     def _fitted_rows(self) -> dict[str, list[float]]:
         """The fitted ranges. Rows act on all cameras, so a range holds the fits of both."""
         merged: dict[str, list[float]] = {}
-        for path in sorted((self.work / "done").glob("fit-*.json")):
+        for path in sorted((self.own / "done").glob("fit-*.json")):
             for row, (low, high) in json.loads(path.read_text())["randomization"].items():
                 least, most = merged.get(row, [low, high])
                 merged[row] = [min(least, low), max(most, high)]
         return merged
 
     def config(self, arm: str) -> Path:
-        return self.work / f"{arm}.yaml"
+        return self._folder(arm) / f"{arm}.yaml"
 
     @property
     def robot(self) -> str:
-        return f"rehearsal:{self.work / 'cell.yaml'},config={self.config('off')}"
+        return f"rehearsal:{self.own / 'cell.yaml'},config={self.config('off')}"
 
-    def _kept(self, name: str, make: Any) -> dict[str, Any]:
-        """The stored result of a step, or a new one."""
-        path = self.work / "done" / f"{name}.json"
+    def _kept(self, name: str, make: Any, *, folder: Path | None = None) -> dict[str, Any]:
+        """The stored result of a step, or a new one. folder: of its data; that of the cell by default."""
+        path = (folder or self.own) / "done" / f"{name}.json"
         if path.exists():
             return json.loads(path.read_text())
         print(f"{name} ...", flush=True)
@@ -129,21 +146,21 @@ class Study:
                 f"collect-{name}",
                 lambda name=name, first=first, episodes=episodes: twinloop(
                     "collect", "--robot", self.robot, "--episodes", episodes, "--first", first, "--tries", 3,
-                    "--out", self.work / name,
+                    "--sees", "scene", "--out", self.own / name,
                 ),
             )  # fmt: skip
 
     def fit(self) -> None:
         """Write the frames of the cell as pictures, and fit the ranges of the camera rows to them."""
-        folder = self.work / "pictures"
+        folder = self.own / "pictures"
         if not folder.exists():
-            write_frames(self.work / "frames", folder)
+            write_frames(self.own / "frames", folder)
         for camera in CAMERAS:
             self._kept(
                 f"fit-{camera}",
                 lambda camera=camera: twinloop(
                     "calibrate", self.config("fitted"), "--frames", folder / camera, "--camera", camera,
-                    "--out", self.work / f"{camera}-patch.yaml",
+                    "--out", self.own / f"{camera}-patch.yaml",
                 ),
             )  # fmt: skip
         self._write_config("fitted")
@@ -156,7 +173,7 @@ class Study:
             from twinloop.run.config import load_config
 
             config = load_config(self.config(arm))
-            results = diagnose_pictures([self.work / "real"], config, seed=DISTANCE_SEED, scenes=self.sizes.scenes)
+            results = diagnose_pictures([self.own / "real"], config, seed=DISTANCE_SEED, scenes=self.sizes.scenes)
             return {result.gap.camera: result.to_json() for result in results}
 
         self._kept(f"distance-{arm}", measure)
@@ -165,19 +182,27 @@ class Study:
         self._kept(
             f"generate-{arm}",
             lambda: twinloop(
-                "generate", self.config(arm), "--episodes", self.sizes.episodes, "--out", self.work / "data" / arm
+                "generate",
+                self.config(arm),
+                "--episodes",
+                self.sizes.episodes,
+                "--out",
+                self._folder(arm) / "data" / arm,
             ),
+            folder=self._folder(arm),
         )
 
     def train(self, arm: str) -> None:
         """Train the policy of an arm as benchmarks/seeing.py does."""
-        data = self.work / {"real": "real", "blind": "data/realistic"}.get(arm, f"data/{arm}")
-        out, steps = self.work / "policies" / arm, self.sizes.steps or seeing.STEPS[self.task]
+        folder = self._folder(arm)
+        data = folder / {"real": "real", "blind": "data/realistic"}.get(arm, f"data/{arm}")
+        out, steps = folder / "policies" / arm, self.sizes.steps or seeing.STEPS[self.task]
         instruction = () if self.task == "pick_and_place" else ("observation.instruction",)
         if arm == "blind":
             inputs = ",".join(("observation.state", *instruction))
             words = ("--steps", min(600, steps), "--set", f"executed={seeing.EXECUTED}", "--threads", 1)
-            self._kept("train-blind", lambda: twinloop("train", data, "--inputs", inputs, *words, "--out", out))
+            train = ("train", data, "--inputs", inputs, *words, "--out", out)
+            self._kept("train-blind", lambda: twinloop(*train), folder=folder)
             return
         settings = [word for setting in seeing.SETTINGS for word in ("--set", setting)]
         self._kept(
@@ -186,6 +211,7 @@ class Study:
                 "train", data, "--policy", "act", "--inputs", ",".join((seeing.INPUTS, *instruction)), "--steps", steps,
                 "--batch", seeing.BATCH, "--precision", "bf16", "--threads", 1, *settings, "--out", f"{out}-images",
             ),
+            folder=folder,
         )  # fmt: skip
         self._kept(
             f"train-{arm}",
@@ -194,6 +220,7 @@ class Study:
                 "--steps", self.sizes.head_steps, "--batch", seeing.HEAD_BATCH, "--learning-rate", 1e-3,
                 "--set", f"executed={seeing.EXECUTED}", "--threads", 1, "--out", out,
             ),
+            folder=folder,
         )  # fmt: skip
 
     def finetune(self, arm: str, demos: int) -> None:
@@ -201,46 +228,42 @@ class Study:
         self._kept(
             f"finetune-{arm}-{demos}",
             lambda: twinloop(
-                "finetune", self.work / "policies" / arm, "--data", self.work / "real", "--episodes", demos,
-                "--keep", self.work / "data" / arm, "--steps", self.sizes.finetune_steps, "--precision", "bf16",
+                "finetune", self._folder(arm) / "policies" / arm, "--data", self.own / "real", "--episodes", demos,
+                "--keep", self._folder(arm) / "data" / arm, "--steps", self.sizes.finetune_steps, "--precision", "bf16",
                 "--threads", 1, "--set", f"executed={seeing.EXECUTED}",
-                "--out", self.work / "policies" / f"{arm}-{demos}",
+                "--out", self.own / "policies" / f"{arm}-{demos}",
             ),
         )  # fmt: skip
 
     def deploy(self, arm: str, demos: int) -> None:
-        name = arm if demos == 0 else f"{arm}-{demos}"
+        name, folder = (arm, self._folder(arm)) if demos == 0 else (f"{arm}-{demos}", self.own)
         self._kept(
             f"deploy-{name}-{self.scenes}",
             lambda: twinloop(
-                "deploy", self.work / "policies" / name, "--robot", self.robot, "--episodes", self.sizes.trials,
+                "deploy", folder / "policies" / name, "--robot", self.robot, "--episodes", self.sizes.trials,
                 "--first", self.scenes, "--episode-timeout", TIMEOUT_S,
-                "--out", self.work / "runlogs" / f"{name}-{self.scenes}",
+                "--out", self.own / "runlogs" / f"{name}-{self.scenes}",
             ),
         )  # fmt: skip
 
-    def table(self, out: Path | None) -> dict[str, Any]:
+    def table(self) -> dict[str, Any]:
+        """The results of this cell."""
         rows = []
-        for path in sorted((self.work / "done").glob(f"deploy-*-{self.scenes}.json")):
+        for path in sorted((self.own / "done").glob(f"deploy-*-{self.scenes}.json")):
             tally = json.loads(path.read_text())
             policy, name = tally["policies"][0], path.stem.removeprefix("deploy-").removesuffix(f"-{self.scenes}")
             rows.append({"policy": name, **policy["success"], "failures": policy["failures"]})
         distances = {
             path.stem.removeprefix("distance-"): json.loads(path.read_text())
-            for path in sorted((self.work / "done").glob("distance-*.json"))
+            for path in sorted((self.own / "done").glob("distance-*.json"))
         }
-        result = {
-            "task": self.task, "cell": CELL, "scenes_from": self.scenes, "rows": rows, "distances": distances,
-        }  # fmt: skip
-        if out is not None:
-            out.write_text(json.dumps(result, indent=1) + "\n")
         for row in rows:
             print(f"{row['policy']:16} {row}")
         for arm, cameras in distances.items():
             for camera, gap in cameras.items():
                 low, high = gap["interval"]
                 print(f"{arm:10} {camera:26} MMD {gap['mmd']:.3f} [{low:.3f}, {high:.3f}], p {gap['p_value']:.3f}")
-        return result
+        return {"task": self.task, "cell": self.cell, "scenes_from": self.scenes, "rows": rows, "distances": distances}
 
 
 def write_frames(runlog: Path, folder: Path) -> None:
@@ -271,6 +294,7 @@ def main() -> None:
     parser.add_argument("--arm", nargs="+", choices=(*ARMS, "real", "blind"), default=[*ARMS, "real", "blind"])
     parser.add_argument("--demos", nargs="+", type=int, default=[0, *DEMOS], help="0 is zero-shot")
     parser.add_argument("--task", default="pick_and_place", choices=tuple(seeing.DATA))
+    parser.add_argument("--cell", default="mild", choices=tuple(CELLS))
     parser.add_argument("--trials", type=int, help="episodes in the cell of each policy")
     parser.add_argument("--quick", action="store_true", help="the smallest sizes: shows that it works, gives no figure")
     parser.add_argument("--work-scenes", action="store_true", help="deploy in the scenes for developing the study")
@@ -279,7 +303,8 @@ def main() -> None:
     args = parser.parse_args()
     scenes = WORK_SCENES if args.work_scenes or args.quick else FIGURE_SCENES
     sizes = QUICK if args.quick else Sizes()
-    study = Study(args.work, replace(sizes, trials=args.trials or sizes.trials), task=args.task, scenes=scenes)
+    sizes = replace(sizes, trials=args.trials or sizes.trials)
+    study = Study(args.work, sizes, task=args.task, cell=args.cell, scenes=scenes)
     simulated = [arm for arm in args.arm if arm in ARMS]
     demos = [count for count in args.demos if 0 < count <= study.sizes.demonstrations] if not args.quick else [2]
     if "collect" in args.part:
@@ -305,7 +330,10 @@ def main() -> None:
                     study.deploy(arm, count)
     if "table" in args.part:
         usual = Path(__file__).parent / "results" / "visual_gap.json"
-        result = study.table(args.out or (None if args.quick else usual))
+        out, result = args.out or (None if args.quick else usual), study.table()
+        if out is not None:
+            cells = json.loads(out.read_text()) if out.exists() else {}
+            out.write_text(json.dumps(cells | {args.cell: result}, indent=1) + "\n")
         if args.json:
             print(json.dumps(result))
 
