@@ -17,7 +17,8 @@ looks. What depends on the cell is in the folder of its name below DIR; the othe
 The policy then acts in the cell zero-shot, and after fine-tuning on 10, 25 and 50 demonstrations of the cell. `real` is
 trained on the 50 demonstrations alone. Things start in the cell where they start in the twin (±4 cm, ±45°), so a
 failure is due to the images, the physics or the policy, and not to the layout. `blind` reads no image: it is trained on
-the demonstrations of `realistic`, and shows how much luck explains.
+the demonstrations of `realistic`, and shows how much luck explains. `plain` has the demonstrations of `off`, and its
+training changes no colours of images (augmentation): it shows how much augmentation alone explains.
 
 Parts, in order; each is skipped if its result is in DIR, so a stopped study continues with the same command:
     collect    demonstrations in the cell (scenes 0 to 49 train, 50 to 54 give the frames)
@@ -44,6 +45,10 @@ from typing import Any
 import seeing
 
 ARMS = ("off", "seed", "realistic", "fitted")
+OTHERS = ("real", "blind", "plain")
+DATA_OF = {"plain": "off", "blind": "realistic"}
+"""Policies without data of their own -> the arm whose data they are trained on."""
+PLAIN = ("colour=0", "cutout=0", "blur=0")
 DEMOS = (10, 25, 50)
 PARTS = ("collect", "fit", "distance", "generate", "train", "finetune", "deploy", "table")
 FIGURE_SCENES, WORK_SCENES = 1000, 900
@@ -121,6 +126,10 @@ class Study:
                 merged[row] = [min(least, low), max(most, high)]
         return merged
 
+    def _data(self, arm: str) -> Path:
+        """The data that the policy of an arm is trained on."""
+        return self.own / "real" if arm == "real" else self._folder(arm) / "data" / DATA_OF.get(arm, arm)
+
     def config(self, arm: str) -> Path:
         return self._folder(arm) / f"{arm}.yaml"
 
@@ -195,7 +204,7 @@ class Study:
     def train(self, arm: str) -> None:
         """Train the policy of an arm as benchmarks/seeing.py does."""
         folder = self._folder(arm)
-        data = folder / {"real": "real", "blind": "data/realistic"}.get(arm, f"data/{arm}")
+        data = self._data(arm)
         out, steps = folder / "policies" / arm, self.sizes.steps or seeing.STEPS[self.task]
         instruction = () if self.task == "pick_and_place" else ("observation.instruction",)
         if arm == "blind":
@@ -204,7 +213,8 @@ class Study:
             train = ("train", data, "--inputs", inputs, *words, "--out", out)
             self._kept("train-blind", lambda: twinloop(*train), folder=folder)
             return
-        settings = [word for setting in seeing.SETTINGS for word in ("--set", setting)]
+        changed = PLAIN if arm == "plain" else ()
+        settings = [word for setting in (*seeing.SETTINGS, *changed) for word in ("--set", setting)]
         self._kept(
             f"train-{arm}-images",
             lambda: twinloop(
@@ -229,7 +239,7 @@ class Study:
             f"finetune-{arm}-{demos}",
             lambda: twinloop(
                 "finetune", self._folder(arm) / "policies" / arm, "--data", self.own / "real", "--episodes", demos,
-                "--keep", self._folder(arm) / "data" / arm, "--steps", self.sizes.finetune_steps, "--precision", "bf16",
+                "--keep", self._data(arm), "--steps", self.sizes.finetune_steps, "--precision", "bf16",
                 "--threads", 1, "--set", f"executed={seeing.EXECUTED}",
                 "--out", self.own / "policies" / f"{arm}-{demos}",
             ),
@@ -291,7 +301,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="folder of datasets and policies")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--arm", nargs="+", choices=(*ARMS, "real", "blind"), default=[*ARMS, "real", "blind"])
+    parser.add_argument("--arm", nargs="+", choices=(*ARMS, *OTHERS), default=[*ARMS, *OTHERS])
     parser.add_argument("--demos", nargs="+", type=int, default=[0, *DEMOS], help="0 is zero-shot")
     parser.add_argument("--task", default="pick_and_place", choices=tuple(seeing.DATA))
     parser.add_argument("--cell", default="mild", choices=tuple(CELLS))
@@ -319,13 +329,14 @@ def main() -> None:
     for arm in args.arm:
         if "train" in args.part:
             study.train(arm)
-    for arm in simulated:
+    tuned = [arm for arm in args.arm if arm in (*ARMS, "plain")]
+    for arm in tuned:
         for count in demos:
             if "finetune" in args.part:
                 study.finetune(arm, count)
     if "deploy" in args.part:
         for arm in args.arm:
-            for count in [0, *(demos if arm in ARMS else ())]:
+            for count in [0, *(demos if arm in tuned else ())]:
                 if count or 0 in args.demos:
                     study.deploy(arm, count)
     if "table" in args.part:
