@@ -122,6 +122,17 @@ def test_action_noise_reaches_the_motors_and_not_the_label(simulate: Simulate):
     assert (noisy["command"] == noisy["action"])[noisy["phase"][:, 0] == 2].all()
 
 
+def test_the_noise_does_not_depend_on_how_much_of_it_is_drawn_at_once(
+    simulate: Simulate, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("twinloop.simulate.expert.DRAWN_TICKS", 7)
+    piecewise = simulate(4)
+    monkeypatch.setattr("twinloop.simulate.expert.DRAWN_TICKS", 100_000)
+    at_once = simulate(4)
+    assert piecewise.lengths.min() > 3 * 7
+    assert np.array_equal(piecewise["command"], at_once["command"])
+
+
 def test_frames_are_recorded_at_the_control_rate(few: Episodes, twin: Twin):
     assert twin.control_hz >= 20
     assert twin.substeps * twin.model.opt.timestep == pytest.approx(twin.control_period_s)

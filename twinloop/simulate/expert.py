@@ -18,6 +18,8 @@ from twinloop.twin.twin import Twin
 
 SLOWS_M = 0.4  # distance from the tool to a bystander's arm at which an expert that yields becomes slower
 SLIPS_S, SLIP_S = (0.8, 5.0), 0.4  # range of the time at which fingers slip, and duration of a slip
+DRAWN_TICKS = 128
+"""Control periods for which noise is drawn at once. Most episodes end long before the longest that is allowed."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Expert:
         self._sent = np.tile(self._home, (width, 1))
         self._white = np.zeros((width, twin.longest_ticks + 1, twin.joints))
         self._noise = np.zeros((width, twin.joints))
+        self._rngs: dict[int, np.random.Generator] = {}
+        self._drawn = np.full(width, twin.longest_ticks + 1)
         self._slips_at = np.full(width, twin.longest_ticks)
         self._slip = round(SLIP_S * twin.control_hz)
 
@@ -78,8 +82,9 @@ class Expert:
         if self.config.action_noise_rad > 0:
             # One episode at a time: each has its own generator, independent of its slot and batch.
             for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
-                rng = episode_rng(self.seed, int(attempt), stream="action noise")
-                rng.standard_normal(out=self._white[slot])
+                self._rngs[slot] = episode_rng(self.seed, int(attempt), stream="action noise")
+            self._drawn[ids] = 0
+            self._draw_noise(ids)
             self._noise[ids] = self.config.action_noise_rad * self._white[ids, 0]
         if self.config.slips > 0:
             for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
@@ -131,8 +136,18 @@ class Expert:
             retries=self._retries,
         )
 
+    def _draw_noise(self, ids: np.ndarray) -> None:
+        """Draw the noise of the next control periods of these slots. The numbers are those of one draw for all."""
+        for slot in ids:
+            first = self._drawn[slot]
+            self._rngs[slot].standard_normal(out=self._white[slot, first : first + DRAWN_TICKS])
+        self._drawn[ids] += DRAWN_TICKS
+
     def _drift_on(self) -> None:
         """Advance the correlated noise: a first-order process with the configured standard deviation."""
+        used_up = np.flatnonzero(self._tick >= self._drawn)
+        if len(used_up):
+            self._draw_noise(used_up)
         keep = np.exp(-self.twin.control_period_s / self.config.noise_memory_s)
         fresh = self.config.action_noise_rad * np.sqrt(1 - keep**2)
         self._noise = keep * self._noise + fresh * self._white[self._all, self._tick]

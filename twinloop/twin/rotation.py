@@ -11,15 +11,11 @@ DOWN = np.array([0.0, 0.0, -1.0])
 
 def product(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """(n, 3, 3) products of rotations, each (n, 3, 3) or (3, 3)."""
-    a, b = _elements(first), _elements(second)
-    out = np.empty((9, max(a.shape[1], b.shape[1])))
-    for row in range(3):
-        for column in range(3):
-            total = a[3 * row] * b[column]
-            total += a[3 * row + 1] * b[3 + column]
-            total += a[3 * row + 2] * b[6 + column]
-            out[3 * row + column] = total
-    return np.ascontiguousarray(out.T).reshape(np.broadcast_shapes(first.shape, second.shape))
+    a, b = (_elements(axes).reshape(3, 3, -1) for axes in (first, second))
+    out = a[:, 0, None] * b[0]
+    out += a[:, 1, None] * b[1]
+    out += a[:, 2, None] * b[2]
+    return np.ascontiguousarray(out.reshape(9, -1).T).reshape(np.broadcast_shapes(first.shape, second.shape))
 
 
 def _elements(axes: np.ndarray) -> np.ndarray:
