@@ -28,7 +28,7 @@ CLOSED = {
     "calibrate": ("beginning", "cross_validation", "decoupled", "effort_check", "excitation", "identify", "loads",
                   "objective", "people", "population", "profile", "recorded_log", "search", "selection",
                   "slots", "top_speed", "track", "weigh"),
-    "dataset": ("_", "identity", "lerobot", "manifest", "seal", "transitions", "writer"),
+    "dataset": ("_", "compiled_ffv1", "ffv1", "identity", "lerobot", "manifest", "seal", "transitions", "writer"),
     "deploy": ("action_loop", "description", "episode", "freshness", "lerobot", "policy", "reading_check", "rehearsal",
                "safety", "schedule"),
     "fleet": ("on_ray", "reports", "worker"),

@@ -40,12 +40,20 @@ KINDS = {
 @cache
 def compiled() -> SimpleNamespace | None:
     """The compiled functions by name; None without Numba, or if TWINLOOP_COMPILED=0 switches them off."""
-    if os.environ.get(SWITCH, "1") == "0" or find_spec("numba") is None:
-        return None
     functions = {}
     for module, kinds in KINDS.items():
-        functions |= _functions_of(f"twinloop.observe.{module}", kinds)
+        own = compiled_functions(f"twinloop.observe.{module}", kinds)
+        if own is None:
+            return None
+        functions |= vars(own)
     return SimpleNamespace(**functions)
+
+
+def compiled_functions(module: str, kinds: Mapping[str, str]) -> SimpleNamespace | None:
+    """The functions of one module; see `compiled`. kinds: function -> types of its arguments."""
+    if os.environ.get(SWITCH, "1") == "0" or find_spec("numba") is None:
+        return None
+    return SimpleNamespace(**_functions_of(module, kinds))
 
 
 def _functions_of(module: str, kinds: Mapping[str, str]) -> Mapping[str, Callable[..., None]]:
