@@ -32,6 +32,10 @@ KINDS = {
         "holes": "f4:3 f4:3 f4:3 f4:3 f4:2 f4:3 f4:1 u4:1 i8 i8 i2:3 f4:1 i8 f4:2 f4:2 f4:1 i8:1 f4:2",
         "flow": "f4:2 i2:2 u2:2 f4:3 f4:1 f4:1 f4 f4:3",
     },
+    "compiled_drawn": {
+        "unpack": "u1:2 f4:2 f4 f4 i2:1 i8:1 u1:2 i2:2 f4:2",
+        "look_up": "i2:1 u1:1 u1:1",
+    },
     "compiled_compression": {"compress": "u1:4 f4:2 f4:2 f4:2 f4:2 f4:2 i8 i8 f4:2 f4:3 f4:2 u1:4"},
 }
 """Module -> function -> types of its arguments, see `machine_code.Kernel`."""
