@@ -15,11 +15,13 @@ from types import SimpleNamespace
 SWITCH = "TWINLOOP_COMPILED"
 
 KINDS = {
-    "compiled_kernels": {
-        "bilinear": "u1:2 i4:1 i8 u2:1 u2:1 u1:2",
+    "compiled_sampling": {
+        "bilinear": "u1:2 i4:1 i8 u2:1 u2:1 u4:1 u4:2 u1:2",
         "take_ids": "i2:2 i8:1 i2:2",
         "take_numbers": "f4:2 i8:1 f4:2",
         "take_vectors": "u8:2 i8:1 u8:2",
+    },
+    "compiled_kernels": {
         "expose": "f4:1 f4:3 f8 f8 i8 i8 f8 i8 f4:1 f4:2 u8:2 u8:2 f4:3 u1:2 f4:1 f4:1 u1:1 f4:2",
         "defocus": "f4:2 f4:1 f4:1 f4:2 f4:2",
         "develop": (
