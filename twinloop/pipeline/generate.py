@@ -88,6 +88,8 @@ def generate(
             engine=engine,
             versions=tuple(sorted(writer.header.versions.items())),
             store=Store(writer.path, writer.identity) if isinstance(writer, RemoteWriter) else None,
+            workers=workers,
+            stop=max((stop for _, stop in missing), default=0),
             curator=judged_by,
         )
         for _, draft in executor.run(produce, job, missing, workers=workers):
