@@ -17,8 +17,7 @@ from twinloop.curate.failure import last_phases
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
 from twinloop.dataset.curator_verdicts import curator_of, judge_with_curator, version_of_curator
-from twinloop.dataset.remote.address import Remote
-from twinloop.dataset.remote.publish import publish
+from twinloop.dataset.remote.publish import Store, publish
 from twinloop.dataset.versions import versions
 from twinloop.fleet.capacity import grouped
 from twinloop.fleet.same_versions import refuse_other_versions
@@ -39,14 +38,6 @@ from twinloop.twin.twin import Twin
 
 if TYPE_CHECKING:
     from twinloop.curate.discriminator.curator import Curator
-
-
-@dataclass(frozen=True)
-class Store:
-    """Address and identity of a dataset in an object store."""
-
-    remote: Remote
-    identity: str
 
 
 @dataclass(frozen=True)
