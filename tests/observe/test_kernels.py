@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tests.observe.conftest import Varied
-from twinloop.observe import compression, depth, flow, image, kernels, lens, sampling, shutter
+from twinloop.observe import compression, depth, drawn_frames, flow, image, kernels, lens, sampling, shutter
 from twinloop.observe.image import sensed
+from twinloop.observe.rasterizer import FAR_M
 from twinloop.observe.renderer import Renderer
 
 EVERYTHING = {
@@ -38,7 +39,7 @@ def test_images_have_the_same_bits_with_and_without_numba(
     results = []
     for available in (True, False):
         if not available:
-            for module in (compression, depth, flow, image, lens, sampling, shutter):
+            for module in (compression, depth, drawn_frames, flow, image, lens, sampling, shutter):
                 monkeypatch.setattr(module, "compiled", lambda: None)
         else:
             assert kernels.compiled() is not None
@@ -51,6 +52,29 @@ def test_images_have_the_same_bits_with_and_without_numba(
         np.testing.assert_array_equal(fast.depth_m, plain.depth_m)
         assert fast.pixel_velocity is not None
         np.testing.assert_array_equal(fast.pixel_velocity, plain.pixel_velocity)
+        np.testing.assert_array_equal(fast.instance_ids, plain.things.instances[plain.geoms])
+        np.testing.assert_array_equal(fast.class_ids, plain.things.classes[plain.geoms])
+        np.testing.assert_array_equal(fast.geoms, plain.geoms)
+
+
+def test_drawn_frames_are_unpacked_to_the_same_bits_and_places(monkeypatch):
+    pytest.importorskip("numba", reason="needs twinloop[fast]")
+    rng = np.random.default_rng(2)
+    rgba, stored = rng.integers(0, 256, (3, 5, 7, 4), dtype=np.uint8), rng.random((3, 5, 7), dtype=np.float32)
+    stored[0, :2] = 0  # nothing was drawn there
+    geom_of = rng.integers(-1, 300, drawn_frames.CODES).astype(np.int16)
+    places, results = np.array([3, 0, 1]), []
+    for available in (True, False):
+        if not available:
+            monkeypatch.setattr(drawn_frames, "compiled", lambda: None)
+        frames = drawn_frames.DrawnFrames.empty(4, 5, 7)
+        drawn_frames.unpack(rgba, stored, geom_of, places, frames)
+        results.append([values[places] for values in (frames.rgb, frames.depth_m, frames.geom_ids)])
+    for fast, plain in zip(*results, strict=True):
+        np.testing.assert_array_equal(fast, plain)
+    np.testing.assert_array_equal(results[0][0], rgba[..., :3])
+    assert results[0][1][0, 0, 0] == pytest.approx(FAR_M)
+    np.testing.assert_array_equal(results[0][2], geom_of[rgba[..., 3]])
 
 
 @pytest.mark.parametrize(("height", "width"), [(48, 64), (50, 70)])

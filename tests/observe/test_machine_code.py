@@ -14,8 +14,8 @@ from twinloop.observe import kernels, machine_code
 
 pytest.importorskip("numba", reason="needs twinloop[fast]")
 
-KINDS = tuple(kernels.KINDS["compiled_kernels"]["take_ids"].split())
-MODULE = "twinloop.observe.compiled_kernels"
+KINDS = tuple(kernels.KINDS["compiled_sampling"]["take_ids"].split())
+MODULE = "twinloop.observe.compiled_sampling"
 
 
 def taken(kernel: machine_code.Kernel) -> np.ndarray:
@@ -67,7 +67,7 @@ def test_a_numba_that_keeps_its_code_elsewhere_calls_the_functions_itself(
 
     monkeypatch.setattr(machine_code, "_folders", lambda _: (tmp_path,))
     monkeypatch.setattr(machine_code, "_compiled", missing)
-    functions = kernels._functions_of(MODULE, {"take_ids": kernels.KINDS["compiled_kernels"]["take_ids"]})
+    functions = kernels._functions_of(MODULE, {"take_ids": kernels.KINDS["compiled_sampling"]["take_ids"]})
     assert not isinstance(functions["take_ids"], machine_code.Kernel)
     out = np.zeros((1, 3), np.int16)
     functions["take_ids"](np.array([[5, 6, 7, 8]], np.int16), np.array([3, 0, 2]), out)

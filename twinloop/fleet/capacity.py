@@ -1,7 +1,7 @@
 """How many processes and simulations in flight a run uses, and which engine runs on which executor."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -28,6 +28,10 @@ workers wait for the last task for a small part of the time."""
 SEEING_SLOTS = 32
 """Simulations in flight of a worker that evaluates with cameras. With fewer, most rows of an inference are empty; with
 more, a few long episodes at the end cost more."""
+
+FILMED_SLOTS = 32
+"""Simulations in flight of a worker that renders recorded episodes. It simulates so many episodes before it renders
+them: with fewer the expert costs more per simulation."""
 
 WORLDS = 4096
 """Maximum number of simulations in flight on a GPU, which needs many to be fast."""
@@ -58,7 +62,7 @@ def width_of(
 ) -> int:
     """Simulations in flight in each worker; of a run with several tasks, those of the widest task.
 
-    A worker that renders recorded episodes handles one shard at a time and needs no more slots. An empty slot costs
+    A worker that renders recorded episodes handles a few shards at a time and needs no more slots. An empty slot costs
     time, so there are at most as many slots as `episodes`.
 
     Args:
@@ -70,7 +74,7 @@ def width_of(
         )
     most = min(_slots(config) if engine.backend == "cpu" else WORLDS, -(-episodes // workers))
     if config.cameras:
-        most = min(most, SEEING_SLOTS if live else config.dataset.shard_episodes)
+        most = min(most, SEEING_SLOTS if live else max(FILMED_SLOTS, config.dataset.shard_episodes))
     return max(1, min(most, -(-config.rollout.parallel_envs // workers)))
 
 
@@ -93,6 +97,24 @@ def widths_of(
         task: width_of(config.by_task[task], shared_by, engine=engine, episodes=count)
         for task, count in episodes.items()
     }
+
+
+def grouped(ranges: Iterator[EpisodeRange], workers: int, stop: int) -> Iterator[list[EpisodeRange]]:
+    """Ranges that a worker simulates before it renders them: `FILMED_SLOTS` episodes, fewer at the end of a run.
+
+    Rendering is slow. A worker that took many of the last ranges would keep them from idle workers, so a group has at
+    most half of the worker's share of the remaining episodes.
+
+    Args:
+        stop: attempt after the last one of the run.
+    """
+    for first in ranges:
+        group, episodes = [first], first[1] - first[0]
+        share = (stop - first[0]) // (2 * workers)
+        while episodes + first[1] - first[0] <= min(FILMED_SLOTS, share) and (following := next(ranges, None)):
+            group.append(following)
+            episodes += following[1] - following[0]
+        yield group
 
 
 def _slots(config: RunConfig) -> int:

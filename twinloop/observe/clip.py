@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.observe.camera import CameraConfig, Intrinsics
+from twinloop.observe.drawn_frames import look_up
 from twinloop.observe.label_ids import CLASSES, LabelIds
 
 __all__ = ["CLASSES", "Clip"]
@@ -48,12 +49,12 @@ class Clip:
     @property
     def instance_ids(self) -> np.ndarray:
         """(f, h, w) id of the body in each pixel, 0 for the background; `names` gives the names."""
-        return self.things.instances[self.geoms]
+        return look_up(self.things.instances, self.geoms)
 
     @property
     def class_ids(self) -> np.ndarray:
         """(f, h, w) uint8: index into CLASSES."""
-        return self.things.classes[self.geoms]
+        return look_up(self.things.classes, self.geoms)
 
     @property
     def geoms(self) -> np.ndarray:

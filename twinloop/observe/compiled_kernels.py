@@ -36,55 +36,20 @@ def _bits(position, key, other_key):
 
 
 @kernel
-def bilinear(images, first, width, across, down, out):
-    """Fixed-point interpolation of (f, 3 · pixels) bytes at n places; see `sampling.Between`."""
-    full, half, eight = np.uint32(256), np.uint32(128), np.uint32(8)
-    right, below = U(3), U(3 * width)
-    for frame in range(len(images)):
-        image, line = images[frame], out[frame]
-        for i in range(first.size):
-            start, end = U(3) * U(first[i]), U(3 * i)
-            share, deep = np.uint32(across[i]), np.uint32(down[i])
-            for channel in range(U(3)):
-                place = start + channel
-                upper = (image[place] * (full - share) + image[place + right] * share + half) >> eight
-                lower = (image[place + below] * (full - share) + image[place + below + right] * share + half) >> eight
-                line[end + channel] = np.uint8((upper * (full - deep) + lower * deep + half) >> eight)
+def _square(vector):
+    return vector[0] * vector[0] + vector[1] * vector[1]
 
 
 @kernel
-def take_ids(images, places, out):
-    """Pixels of (f, pixels) images at n places, which are the same in each; int16."""
-    _take(images, places, out)
-
-
-@kernel
-def take_numbers(images, places, out):
-    """`take_ids` for float32."""
-    _take(images, places, out)
-
-
-@kernel
-def take_vectors(images, places, out):
-    """`take_ids` for pairs of float32, as one number of eight bytes."""
-    _take(images, places, out)
-
-
-@kernel
-def _take(images, places, out):
-    for frame in range(len(images)):
-        image, line = images[frame], out[frame]
-        for i in range(places.size):
-            line[i] = image[U(places[i])]
-
-
-@kernel
-def _fastest_around(velocity, block_px, reach_s, widest_px, still_px, squares, packed, before, blocks, moving):
+def _fastest_around(
+    velocity, block_px, reach_s, widest_px, still_px, squares, packed, before, lines, blocks, moving
+):  # fmt: skip
     """The fastest velocity within reach of each block, and whether the block moves; see `shutter._spread`.
 
     Args:
         reach_s: time between the middle and the ends of the exposure.
         squares, packed, before: scratch memory, (rows, columns) float32, uint64 and uint64.
+        lines: scratch memory, at least two rows of numbers.
         blocks: output, (rows, columns, 2). moving: output, (rows, columns).
 
     Returns:
@@ -92,20 +57,38 @@ def _fastest_around(velocity, block_px, reach_s, widest_px, still_px, squares, p
     """
     height, width = velocity.shape[:2]
     rows, columns = moving.shape
-    # The largest square of a velocity in each block, and the number of its last pixel with that velocity.
+    peaks, tops = lines[:width], lines[width : 2 * width]
+    for column in range(width):
+        peaks[column] = ZERO
+    # The largest square of a velocity in each block, and the number of its last pixel with that velocity. Columns are
+    # compared first, because the compiler processes several of them at once.
     for row in range(rows):
-        for column in range(columns):
-            squares[row, column], packed[row, column] = ZERO, np.uint64(0)
-    fastest = ZERO
-    for row in range(height):
-        largest, last, line = squares[row // block_px], packed[row // block_px], velocity[row]
-        for block in range(columns):
-            for column in range(block * block_px, min((block + 1) * block_px, width)):
+        first, after = row * block_px, min((row + 1) * block_px, height)
+        for column in range(width):
+            tops[column] = ZERO
+        for below in range(first, after):
+            line = velocity[below]
+            for column in range(U(width)):
                 u, v = line[column, 0], line[column, 1]
-                fastest = max(fastest, abs(u), abs(v))
-                size = u * u + v * v
-                if size >= largest[block]:
-                    largest[block], last[block] = size, np.uint64(row * width + column)
+                peaks[column] = max(peaks[column], max(abs(u), abs(v)))
+                tops[column] = max(tops[column], u * u + v * v)
+        for block in range(columns):
+            left, right = block * block_px, min((block + 1) * block_px, width)
+            largest = ZERO
+            for column in range(left, right):
+                largest = max(largest, tops[column])
+            last = (after - 1) * width + right - 1 if largest == ZERO else 0
+            if largest > ZERO:
+                for column in range(left, right):
+                    if tops[column] == largest:
+                        below = after - 1
+                        while _square(velocity[below, column]) != largest:
+                            below -= 1
+                        last = max(last, below * width + column)
+            squares[row, block], packed[row, block] = largest, np.uint64(last)
+    fastest = ZERO
+    for column in range(width):
+        fastest = max(fastest, peaks[column])
     # A square is not negative, so its bits sort as the number does.
     bits = squares.view(np.uint32)
     for row in range(rows):
@@ -142,7 +125,9 @@ def expose(
 ):  # fmt: skip
     """Light after the exposure; `moved` is 1 if that is in `out`, and 0 if nothing moves. See `shutter.Shutter`."""
     fastest = np.float64(
-        _fastest_around(velocity, block_px, reach_s, widest_px, still_px, squares, packed, before, blocks, moving)
+        _fastest_around(
+            velocity, block_px, reach_s, widest_px, still_px, squares, packed, before, phases, blocks, moving
+        )
     )
     moved[0] = fastest * reach_s >= still_px
     if not moved[0]:
@@ -296,10 +281,13 @@ def _levels(light, position, key, other_key, normal, noisy, shot, read, roots, l
     """
     count = len(light)
     if noisy:
-        for i in range(count):
-            bits = _bits(position + i, key, other_key)
-            second[i] = normal[U(bits >> HIGH)]
-            out[i] = normal[U(bits & LOW)]
+        bits = second.view(np.uint32)
+        for i in range(U(count)):
+            bits[i] = _bits(U(position) + i, key, other_key)
+        for i in range(U(count)):
+            here = bits[i]
+            second[i] = normal[U(here >> HIGH)]
+            out[i] = normal[U(here & LOW)]
         for i in range(count):
             value = min(max(light[i], ZERO), ONE)
             spread = out[i] * shot

@@ -27,9 +27,11 @@ def pixel_velocity(
     bodies: (geoms + 1,) the body of every geom; the last entry, for pixels of no geom (-1), is the world, 0.
     """
     now, later = geoms_to_world
-    still = np.broadcast_to(np.eye(4), (len(now), 1, 4, 4))
     _, first, body = np.unique(bodies, return_index=True, return_inverse=True)
-    moved = np.concatenate([later @ inverse(now), still], axis=1)[:, first]
+    moved = np.tile(np.eye(4), (len(now), len(first), 1, 1))
+    # One geom of each body is enough. The world has none if all its pixels are of no geom.
+    known = np.flatnonzero(first < now.shape[1])
+    moved[:, known] = later[:, first[known]] @ inverse(now[:, first[known]])
     carried = inverse(camera_to_world[1])[:, None] @ moved @ camera_to_world[0][:, None]
     # Static bodies move in the image as the world does. Motion 0 means none.
     motion = np.where(_rests(moved), 0, np.arange(len(first)))

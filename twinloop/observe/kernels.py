@@ -15,11 +15,13 @@ from types import SimpleNamespace
 SWITCH = "TWINLOOP_COMPILED"
 
 KINDS = {
-    "compiled_kernels": {
-        "bilinear": "u1:2 i4:1 i8 u2:1 u2:1 u1:2",
+    "compiled_sampling": {
+        "bilinear": "u1:2 i4:1 i8 u2:1 u2:1 u4:1 u4:2 u1:2",
         "take_ids": "i2:2 i8:1 i2:2",
         "take_numbers": "f4:2 i8:1 f4:2",
         "take_vectors": "u8:2 i8:1 u8:2",
+    },
+    "compiled_kernels": {
         "expose": "f4:1 f4:3 f8 f8 i8 i8 f8 i8 f4:1 f4:2 u8:2 u8:2 f4:3 u1:2 f4:1 f4:1 u1:1 f4:2",
         "defocus": "f4:2 f4:1 f4:1 f4:2 f4:2",
         "develop": (
@@ -32,6 +34,10 @@ KINDS = {
         "holes": "f4:3 f4:3 f4:3 f4:3 f4:2 f4:3 f4:1 u4:1 i8 i8 i2:3 f4:1 i8 f4:2 f4:2 f4:1 i8:1 f4:2",
         "flow": "f4:2 i2:2 u2:2 f4:3 f4:1 f4:1 f4 f4:3",
     },
+    "compiled_drawn": {
+        "unpack": "u1:2 f4:2 f4 f4 i2:1 i8:1 u1:2 i2:2 f4:2",
+        "look_up": "i2:1 u1:1 u1:1",
+    },
     "compiled_compression": {"compress": "u1:4 f4:2 f4:2 f4:2 f4:2 f4:2 i8 i8 f4:2 f4:3 f4:2 u1:4"},
 }
 """Module -> function -> types of its arguments, see `machine_code.Kernel`."""
@@ -40,12 +46,20 @@ KINDS = {
 @cache
 def compiled() -> SimpleNamespace | None:
     """The compiled functions by name; None without Numba, or if TWINLOOP_COMPILED=0 switches them off."""
-    if os.environ.get(SWITCH, "1") == "0" or find_spec("numba") is None:
-        return None
     functions = {}
     for module, kinds in KINDS.items():
-        functions |= _functions_of(f"twinloop.observe.{module}", kinds)
+        own = compiled_functions(f"twinloop.observe.{module}", kinds)
+        if own is None:
+            return None
+        functions |= vars(own)
     return SimpleNamespace(**functions)
+
+
+def compiled_functions(module: str, kinds: Mapping[str, str]) -> SimpleNamespace | None:
+    """The functions of one module; see `compiled`. kinds: function -> types of its arguments."""
+    if os.environ.get(SWITCH, "1") == "0" or find_spec("numba") is None:
+        return None
+    return SimpleNamespace(**_functions_of(module, kinds))
 
 
 def _functions_of(module: str, kinds: Mapping[str, str]) -> Mapping[str, Callable[..., None]]:

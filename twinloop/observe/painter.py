@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twinloop.observe.camera import CameraConfig
+from twinloop.observe.drawn_frames import CODES, DrawnFrames, unpack
 from twinloop.observe.drawn_geoms import GeomShapes, drawn_geoms, place_textures, stack_for
 from twinloop.observe.frame_batch import Look, Views, batch_of, look_of
 from twinloop.observe.gl import context
@@ -40,32 +41,6 @@ class CameraView:
     fov_deg: float
 
 
-@dataclass(frozen=True)
-class Images:
-    """Drawn frames of one view.
-
-    Attributes:
-        rgba: (f, h, w, 4) uint8; the fourth channel is the code of the geom.
-        depth_m: (f, h, w) float32.
-        geom_of: (codes,) int16 geom of each code, -1 for none.
-    """
-
-    rgba: np.ndarray
-    depth_m: np.ndarray
-    geom_of: np.ndarray
-
-    @property
-    def rgb(self) -> np.ndarray:
-        out = np.empty((*self.rgba.shape[:3], 3), np.uint8)
-        for channel in range(3):
-            out[..., channel] = self.rgba[..., channel]
-        return out
-
-    def geom_ids(self) -> np.ndarray:
-        """(f, h, w) int16."""
-        return self.geom_of.take(self.rgba[..., 3], mode="clip")
-
-
 class Painter:
     def __init__(self, stage: Stage, quality: RenderQuality):
         context().make_current()
@@ -90,19 +65,19 @@ class Painter:
         geoms = drawn_geoms(self._stage, self._shapes, material)
         return look_of(self._stage, geoms, mirrors=self._quality.mirrors)
 
-    def paint(self, views: Sequence[CameraView]) -> list[Images]:
+    def paint(self, views: Sequence[CameraView]) -> list[DrawnFrames]:
         """Images of every view. Views of one size are drawn together."""
         context().make_current()
         sizes: dict[tuple[int, int], list[int]] = {}
         for number, view in enumerate(views):
             sizes.setdefault((view.camera.width, view.camera.height), []).append(number)
-        images: dict[int, Images] = {}
+        images: dict[int, DrawnFrames] = {}
         for (width, height), numbers in sizes.items():
             drawn = self._paint([views[number] for number in numbers], width, height)
             images |= dict(zip(numbers, drawn, strict=True))
         return [images[number] for number in range(len(views))]
 
-    def _paint(self, views: list[CameraView], width: int, height: int) -> list[Images]:
+    def _paint(self, views: list[CameraView], width: int, height: int) -> list[DrawnFrames]:
         # Poses of an episode that several cameras see are there once, so that they share shadow maps.
         starts: dict[int, int] = {}
         poses, soft = [], []
@@ -115,8 +90,7 @@ class Painter:
         owner = np.concatenate([np.full(len(view.states), number) for number, view in enumerate(views)])
         cameras = np.concatenate([view.camera_to_world for view in views])
         everything, soft_m = np.concatenate(poses), np.concatenate(soft) if self._soft else None
-        shape = (len(states), height, width)
-        rgba, depth = np.empty((*shape, 4), np.uint8), np.empty(shape, np.float32)
+        frames = DrawnFrames.empty(len(states), height, width)
         order = np.argsort(states, kind="stable")
         fine = self._quality.supersampling
         together = max(1, min(CHUNK, CHUNK_PX // (width * height * fine * fine)))
@@ -134,14 +108,11 @@ class Painter:
                 coarse=self._shapes.coarse,
             )  # fmt: skip
             drawn = self._rasterizer.draw(batch, self._textures.texture, width * fine, height * fine)
-            rgba[chosen], depth[chosen] = drawn if fine == 1 else _averaged(*drawn, fine)
-        ends = np.cumsum([len(view.states) for view in views])[:-1]
-        return [
-            Images(*parts, self._geom_of) for parts in zip(np.split(rgba, ends), np.split(depth, ends), strict=True)
-        ]  # fmt: skip
+            unpack(*(drawn if fine == 1 else _averaged(*drawn, fine)), self._geom_of, chosen, frames)
+        return frames.split(np.cumsum([len(view.states) for view in views])[:-1])
 
 
-def _averaged(rgba: np.ndarray, depth_m: np.ndarray, fine: int) -> tuple[np.ndarray, np.ndarray]:
+def _averaged(rgba: np.ndarray, stored: np.ndarray, fine: int) -> tuple[np.ndarray, np.ndarray]:
     """Images of `fine` times the size in their own size: mean colours, and mask and depth of the middle sample."""
     frames, height, width, channels = rgba.shape
     blocks = rgba.reshape(frames, height // fine, fine, width // fine, fine, channels)
@@ -149,7 +120,7 @@ def _averaged(rgba: np.ndarray, depth_m: np.ndarray, fine: int) -> tuple[np.ndar
     out = ((total + fine * fine // 2) // (fine * fine)).astype(np.uint8)
     middle = fine // 2
     out[..., 3] = rgba[:, middle::fine, middle::fine, 3]
-    return out, depth_m[:, middle::fine, middle::fine]
+    return out, stored[:, middle::fine, middle::fine]
 
 
 def _codes(stage: Stage) -> tuple[np.ndarray, np.ndarray]:
@@ -157,4 +128,7 @@ def _codes(stage: Stage) -> tuple[np.ndarray, np.ndarray]:
     model = stage.model
     groups = np.arange(model.ngeom) if model.ngeom <= 255 else model.geom_bodyid
     _, first, number = np.unique(groups, return_index=True, return_inverse=True)
-    return number + 1, np.append(-1, first).astype(np.int16)
+    geom_of = np.full(CODES, -1, np.int16)
+    # More bodies than codes cannot be told apart.
+    geom_of[1 : len(first) + 1] = first[: CODES - 1]
+    return number + 1, geom_of

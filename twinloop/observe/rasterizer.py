@@ -109,7 +109,7 @@ class Rasterizer:
         return ranges
 
     def draw(self, batch: FrameBatch, textures: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """(f, h, w, 4) uint8 colours and mask codes, and (f, h, w) float32 depth in metres; the top row first.
+        """(f, h, w, 4) uint8 colours and mask codes, and (f, h, w) float32 stored depth, near / z; the top row first.
 
         Args:
             textures: the texture array.
@@ -130,9 +130,7 @@ class Rasterizer:
             mirror = half.colours
         target = self._target("colour", width, height, frames)
         self._draw_colours(batch, target, textures, maps, mirror)
-        rgba, depth = target.read(frames)
-        np.maximum(depth, np.float32(NEAR_M / FAR_M), out=depth)
-        return rgba, np.divide(np.float32(NEAR_M), depth, out=depth)
+        return target.read(frames)
 
     def _draw_shadows(self, batch: FrameBatch) -> int:
         gl, side = self._gl, self._quality.shadow_px

@@ -13,13 +13,14 @@ import numpy as np
 from twinloop.observe.appearance import drawn_half_extents_m, dress, fov_deg, towards_brightest
 from twinloop.observe.camera import CameraConfig, Intrinsics, intrinsics_of
 from twinloop.observe.clip import Clip
+from twinloop.observe.drawn_frames import DrawnFrames
 from twinloop.observe.flow import pixel_velocity
 from twinloop.observe.frame_batch import Look
 from twinloop.observe.gl import context
 from twinloop.observe.image_settings import Values, image_settings
 from twinloop.observe.label_ids import things_of
 from twinloop.observe.moments import picture_ticks, states_at
-from twinloop.observe.painter import CameraView, Images, Painter
+from twinloop.observe.painter import CameraView, Painter
 from twinloop.observe.poses import place_bystander
 from twinloop.observe.projection import inverse
 from twinloop.observe.quality import QUALITIES, QualityName
@@ -132,7 +133,7 @@ class Renderer:
     def film_together(self, requests: Sequence[FilmRequest], *, masks: bool = False) -> list[dict[str, Clip]]:
         """Render several episodes, whose frames are drawn together. The images are those of one episode at a time."""
         prepared = [self._prepare(request, masks) for request in requests]
-        images: dict[tuple[int, str], Images] = {}
+        images: dict[tuple[int, str], DrawnFrames] = {}
         for quality, painter in self._painters.items():
             keys = [
                 (number, name)
@@ -252,10 +253,10 @@ class Renderer:
         if self.stage.model.nflex:
             mujoco.mj_flex(self.stage.model, data)
 
-    def _clip(self, name: str, episode: _PreparedEpisode, images: Images) -> Clip:
+    def _clip(self, name: str, episode: _PreparedEpisode, images: DrawnFrames) -> Clip:
         camera, rows, filmed, later = self.cameras[name], episode.state_rows[name], episode.filmed, episode.later
         intrinsics = intrinsics_of(camera, fov_deg(camera, episode.dressed.settings), 0.0)
-        ids = images.geom_ids() if episode.masks or camera.needs_masks else None
+        ids = images.geom_ids if episode.masks or camera.needs_masks else None
         pose = filmed.cameras[name][rows]
         velocity = None
         if later is not None and ids is not None:

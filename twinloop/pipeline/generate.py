@@ -11,6 +11,7 @@ from twinloop.dataset.disk_space import disk_space_needed
 from twinloop.dataset.progress import GenerateClock, GenerateProgress
 from twinloop.dataset.reader import shard_episodes_of
 from twinloop.dataset.remote.address import Remote
+from twinloop.dataset.remote.publish import Store
 from twinloop.dataset.remote.writer import RemoteWriter
 from twinloop.dataset.versions import versions
 from twinloop.errors import UsageError
@@ -18,7 +19,7 @@ from twinloop.fleet.capacity import default_workers, refuse_together, widths_of
 from twinloop.fleet.executor import LOCAL, Executor
 from twinloop.observe.features import features_of
 from twinloop.observe.pictures import picture_features
-from twinloop.pipeline.produce import GenerateJob, Store, produce
+from twinloop.pipeline.produce import GenerateJob, produce
 from twinloop.run.config import MOST_EPISODES, RunConfig
 from twinloop.run.plugin_versions import plugin_versions_of
 from twinloop.run.several_tasks import in_task_order, phases_of, refuse_labels_of_several_tasks, subtasks_of
@@ -88,6 +89,8 @@ def generate(
             engine=engine,
             versions=tuple(sorted(writer.header.versions.items())),
             store=Store(writer.path, writer.identity) if isinstance(writer, RemoteWriter) else None,
+            workers=workers,
+            stop=max((stop for _, stop in missing), default=0),
             curator=judged_by,
         )
         for _, draft in executor.run(produce, job, missing, workers=workers):

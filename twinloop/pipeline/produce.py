@@ -17,9 +17,9 @@ from twinloop.curate.failure import last_phases
 from twinloop.curate.judge import judge
 from twinloop.dataset import ShardDraft, write_shard
 from twinloop.dataset.curator_verdicts import curator_of, judge_with_curator, version_of_curator
-from twinloop.dataset.remote.address import Remote
-from twinloop.dataset.remote.publish import publish
+from twinloop.dataset.remote.publish import Store, publish
 from twinloop.dataset.versions import versions
+from twinloop.fleet.capacity import grouped
 from twinloop.fleet.same_versions import refuse_other_versions
 from twinloop.observe.features import observe
 from twinloop.observe.pictures import calibration_columns, picture_features, pictures_of
@@ -38,14 +38,6 @@ from twinloop.twin.twin import Twin
 
 if TYPE_CHECKING:
     from twinloop.curate.discriminator.curator import Curator
-
-
-@dataclass(frozen=True)
-class Store:
-    """Address and identity of a dataset in an object store."""
-
-    remote: Remote
-    identity: str
 
 
 @dataclass(frozen=True)
@@ -69,6 +61,10 @@ class GenerateJob:
 
     store: Store | None = None
     """None: shards stay in `scratch` and the driver commits them."""
+
+    workers: int = 1
+    stop: int = 0
+    """Attempt after the last one of the run. Workers with cameras take fewer ranges at a time when it is near."""
 
     curator: bytes | None = None
     """Content of a curator's file, which judges the episodes that the checks accept."""
@@ -111,12 +107,11 @@ class Producer:
         self._curator = curator_of(job.curator)
 
     def produce(self, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
-        blocks = (self._sampler.draw(first, stop) for first, stop in ranges)
-        # Rendering is slow: a worker that took its next range early would keep it from idle workers.
-        for batch in (iter([block]) for block in blocks) if self._renderer else (blocks,):
+        for group in grouped(ranges, self._job.workers, self._job.stop) if self._renderer else (ranges,):
+            blocks = (self._sampler.draw(first, stop) for first, stop in group)
             dense = self._config.observe.reward == "dense"
             for episodes in rollout(
-                self._cell, batch, self._expert, seed=self._seed, dense_reward=dense, check_reach=True
+                self._cell, blocks, self._expert, seed=self._seed, dense_reward=dense, check_reach=True
             ):
                 attempts = episodes.draws.attempts
                 first, stop = int(attempts[0]), int(attempts[-1]) + 1

@@ -1,6 +1,7 @@
 """Commit a worker's shard to an object store atomically."""
 
 import shutil
+from dataclasses import dataclass
 
 from twinloop.dataset.manifest import ShardEntry
 from twinloop.dataset.shard import ShardDraft
@@ -9,6 +10,14 @@ from twinloop.errors import CorruptError
 from .address import Remote
 from .layout import entry_key, file_key
 from .objects import Objects
+
+
+@dataclass(frozen=True)
+class Store:
+    """Address and identity of a dataset in an object store."""
+
+    remote: Remote
+    identity: str
 
 
 def publish(remote: Remote, identity: str, draft: ShardDraft) -> None:
