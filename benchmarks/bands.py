@@ -1,6 +1,6 @@
 """Measure whether 90 % bands hold 90 % of the measurements at gains that the fit has not seen.
 
-    python benchmarks/bands.py [--first 6000] [--servos 12] [--out benchmarks/results/bands.json]
+    python benchmarks/bands.py [--first 8000 9000 10000] [--servos 24] [--out benchmarks/results/bands.json]
 
 Every servo is a simulated pendulum bench with hidden values and with effects that the fit does not have: dry friction
 near standstill, a lag, backlash, and friction, load and winding resistance that differ from log to log. The twin is
@@ -8,8 +8,11 @@ fitted to two or three gains with three logs each. At one or two other gains 12 
 
 Errors within a log are correlated, and logs differ. So the coverage of a set has an interval (bootstrap over its logs),
 and there is a limit to what any band can reach: the same band, scaled to hold 90 % of the other logs at the very
-same gain, is judged on sets of three logs and of six. The figures are from seeds from 6000, which were run once; use
-others while working on the method.
+same gain, is judged on sets of three logs and of six.
+
+The figures are from 24 seeds each from 8000, 9000 and 10000; the method was not changed after them. Use other seeds
+while working on it, and many: the mean distance from 90 % differs by up to 2 points between two groups of 36 sets.
+Seeds 6000 to 6011 and 7000 to 7331 have been used.
 """
 
 import argparse
@@ -24,7 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests/, which is not installed
 
 from tests.calibrate.made import NOISE_RAD, RATE_HZ, command, xl330
-from twinloop.calibrate.band import replay_with_band
+from twinloop.calibrate.band import INSIDE, replay_with_band
 from twinloop.calibrate.bench import Bench
 from twinloop.calibrate.check import Checked
 from twinloop.calibrate.fit import calibrate
@@ -108,12 +111,12 @@ def attainable(ratios: list[np.ndarray], size: int, rng: np.random.Generator) ->
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--first", type=int, default=6000)
-    parser.add_argument("--servos", type=int, default=12)
+    parser.add_argument("--first", type=int, nargs="+", default=[8000, 9000, 10000])
+    parser.add_argument("--servos", type=int, default=24, help="servos from each first seed")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "bands.json")
     args = parser.parse_args()
     bench, servos = xl330(), {}
-    for seed in range(args.first, args.first + args.servos):
+    for seed in (first + number for first in args.first for number in range(args.servos)):
         servos[str(seed)] = one(bench, seed)
         print(seed, servos[str(seed)], flush=True)
         text = json.dumps({**summary(servos), "servos": servos}, indent=1) + "\n"
@@ -132,6 +135,7 @@ def summary(servos: dict[str, dict[str, Any]]) -> dict[str, Any]:
         "sets": len(sets),
         "inside": int(((shares >= LOW) & (shares <= HIGH)).sum()),
         "with_90_in_interval": sum(part["interval"][0] <= 0.9 <= part["interval"][1] for part in sets),
+        "mean_distance_from_90": round(float(np.abs(shares - INSIDE).mean()), 3),
         "mean": round(float(shares.mean()), 3),
         "mean_interval": [round(float(shares.mean() - wide), 3), round(float(shares.mean() + wide), 3)],
         "lowest": float(shares.min()),

@@ -73,6 +73,13 @@ def test_the_band_covers_most_of_a_held_out_log(bench: Bench, recovered: tuple[d
     result = replay_with_band(bench, unseen, patch, where=Where(1))
     assert result.coverage["position"] > 0.8
     assert result.errors["position"].rmse < 0.01
+    assert not any("one log does not show" in note for note in patch.notes)
+
+
+def test_a_single_log_is_said_to_have_too_narrow_a_band(bench: Bench):
+    logs = logs_of_truth(bench, {}, seed=5, asked=[command(2, 200)])
+    patch = calibrate(bench, check(bench, logs), ["pendulum.resistance_ohm"], seed=0, where=Where(1)).patch
+    assert any(note.startswith("warning: one log does not show") for note in patch.notes)
 
 
 def test_one_of_two_interchangeable_variables_is_reported_as_unknown(bench: Bench):

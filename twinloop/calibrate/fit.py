@@ -227,6 +227,8 @@ def _patch(
     bench, tracks = objective.bench, objective.plant.tracks
     fitted = fitted_of(objective, posterior)
     notes = [f"{finding.severity}: {finding}" for finding in checked.findings]
+    if len({track.log.name for track in tracks}) == 1:
+        notes.append("warning: one log does not show how the next one differs: the 90 % band is too narrow; log again")
     for joint, channel in validation.simple_joints.items():
         values = simple_values(bench, simple, [channel])
         others = {name: estimate for name, estimate in fitted.items() if name.rpartition(".")[0] != joint}
