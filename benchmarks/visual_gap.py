@@ -27,10 +27,11 @@ Parts, in order; each is skipped if its result is in DIR, so a stopped study con
     generate   one dataset for each arm
     train      one policy for each arm: images and actions, then the rest of the policy with a frozen backbone
     finetune   from each policy, with 10, 25 and 50 demonstrations
+    head       from each fine-tuned policy, on the same data: the rest of the policy with a frozen backbone, as in `train`
     deploy     success in scenes 1000 and on, which no part has seen, with 95 % Wilson intervals
     table      write benchmarks/results/visual_gap.json
 
-Scenes 900 to 999 are for developing the study (`--work-scenes`). With the default sizes the study needs about ten
+`--first-scene` deploys in other scenes. Scenes 900 to 999 are for developing the study (`--work-scenes`). With the default sizes the study needs about ten
 hours of CPU time; `--quick` runs every part with sizes that show that it works and give no figure.
 """
 
@@ -48,9 +49,10 @@ ARMS = ("off", "seed", "realistic", "fitted")
 OTHERS = ("real", "blind", "plain")
 DATA_OF = {"plain": "off", "blind": "realistic"}
 """Policies without data of their own -> the arm whose data they are trained on."""
+HEAD_RATE = 1e-3
 PLAIN = ("colour=0", "cutout=0", "blur=0")
 DEMOS = (10, 25, 50)
-PARTS = ("collect", "fit", "distance", "generate", "train", "finetune", "deploy", "table")
+PARTS = ("collect", "fit", "distance", "generate", "train", "finetune", "head", "deploy", "table")
 FIGURE_SCENES, WORK_SCENES = 1000, 900
 FRAMES, DISTANCE_SEED = 20, 300
 TIMEOUT_S = 12
@@ -227,7 +229,7 @@ class Study:
             f"train-{arm}",
             lambda: twinloop(
                 "finetune", f"{out}-images", "--data", data, "--freeze", "sight.encoder",
-                "--steps", self.sizes.head_steps, "--batch", seeing.HEAD_BATCH, "--learning-rate", 1e-3,
+                "--steps", self.sizes.head_steps, "--batch", seeing.HEAD_BATCH, "--learning-rate", HEAD_RATE,
                 "--set", f"executed={seeing.EXECUTED}", "--threads", 1, "--out", out,
             ),
             folder=folder,
@@ -245,8 +247,26 @@ class Study:
             ),
         )  # fmt: skip
 
+    def head(self, arm: str, demos: int) -> None:
+        """Train a fine-tuned policy further on the same mix, with a frozen backbone."""
+        policy = self.own / "policies" / f"{arm}-{demos}"
+        self._kept(
+            f"head-{arm}-{demos}",
+            lambda: twinloop(
+                "finetune", policy, "--data", self.own / "real", "--episodes", demos, "--keep", self._data(arm),
+                "--freeze", "sight.encoder", "--steps", self.sizes.head_steps, "--batch", seeing.HEAD_BATCH,
+                "--learning-rate", HEAD_RATE, "--threads", 1, "--set", f"executed={seeing.EXECUTED}",
+                "--out", f"{policy}-head",
+            ),
+        )  # fmt: skip
+
     def deploy(self, arm: str, demos: int) -> None:
         name, folder = (arm, self._folder(arm)) if demos == 0 else (f"{arm}-{demos}", self.own)
+        self._deploy(name, folder)
+        if (folder / "policies" / f"{name}-head").exists() and demos:
+            self._deploy(f"{name}-head", folder)
+
+    def _deploy(self, name: str, folder: Path) -> None:
         self._kept(
             f"deploy-{name}-{self.scenes}",
             lambda: twinloop(
@@ -259,10 +279,13 @@ class Study:
     def table(self) -> dict[str, Any]:
         """The results of this cell."""
         rows = []
-        for path in sorted((self.own / "done").glob(f"deploy-*-{self.scenes}.json")):
+        for path in sorted((self.own / "done").glob("deploy-*.json")):
             tally = json.loads(path.read_text())
-            policy, name = tally["policies"][0], path.stem.removeprefix("deploy-").removesuffix(f"-{self.scenes}")
-            rows.append({"policy": name, **policy["success"], "failures": policy["failures"]})
+            name, _, first = path.stem.removeprefix("deploy-").rpartition("-")
+            policy = tally["policies"][0]
+            rows.append(
+                {"policy": name, "first_scene": int(first), **policy["success"], "failures": policy["failures"]}
+            )
         distances = {
             path.stem.removeprefix("distance-"): json.loads(path.read_text())
             for path in sorted((self.own / "done").glob("distance-*.json"))
@@ -273,7 +296,7 @@ class Study:
             for camera, gap in cameras.items():
                 low, high = gap["interval"]
                 print(f"{arm:10} {camera:26} MMD {gap['mmd']:.3f} [{low:.3f}, {high:.3f}], p {gap['p_value']:.3f}")
-        return {"task": self.task, "cell": self.cell, "scenes_from": self.scenes, "rows": rows, "distances": distances}
+        return {"task": self.task, "cell": self.cell, "rows": rows, "distances": distances}
 
 
 def write_frames(runlog: Path, folder: Path) -> None:
@@ -307,11 +330,12 @@ def main() -> None:
     parser.add_argument("--cell", default="mild", choices=tuple(CELLS))
     parser.add_argument("--trials", type=int, help="episodes in the cell of each policy")
     parser.add_argument("--quick", action="store_true", help="the smallest sizes: shows that it works, gives no figure")
+    parser.add_argument("--first-scene", type=int, default=FIGURE_SCENES)
     parser.add_argument("--work-scenes", action="store_true", help="deploy in the scenes for developing the study")
     parser.add_argument("--out", type=Path, help="default: benchmarks/results/visual_gap.json; nothing with --quick")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     args = parser.parse_args()
-    scenes = WORK_SCENES if args.work_scenes or args.quick else FIGURE_SCENES
+    scenes = WORK_SCENES if args.work_scenes or args.quick else args.first_scene
     sizes = QUICK if args.quick else Sizes()
     sizes = replace(sizes, trials=args.trials or sizes.trials)
     study = Study(args.work, sizes, task=args.task, cell=args.cell, scenes=scenes)
@@ -334,6 +358,8 @@ def main() -> None:
         for count in demos:
             if "finetune" in args.part:
                 study.finetune(arm, count)
+            if "head" in args.part:
+                study.head(arm, count)
     if "deploy" in args.part:
         for arm in args.arm:
             for count in [0, *(demos if arm in tuned else ())]:
