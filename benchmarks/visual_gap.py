@@ -27,12 +27,13 @@ Parts, in order; each is skipped if its result is in DIR, so a stopped study con
     generate   one dataset for each arm
     train      one policy for each arm: images and actions, then the rest of the policy with a frozen backbone
     finetune   from each policy, with 10, 25 and 50 demonstrations
-    head       from each fine-tuned policy, on the same data: the rest of the policy with a frozen backbone, as in `train`
+    head       from each fine-tuned policy: the rest of the policy on the same data, with a frozen backbone
     deploy     success in scenes 1000 and on, which no part has seen, with 95 % Wilson intervals
     table      write benchmarks/results/visual_gap.json
 
-`--first-scene` deploys in other scenes. Scenes 900 to 999 are for developing the study (`--work-scenes`). With the default sizes the study needs about ten
-hours of CPU time; `--quick` runs every part with sizes that show that it works and give no figure.
+`--first-scene` deploys in other scenes. Scenes 900 to 999 are for developing the study (`--work-scenes`). An arm needs
+about 20 minutes of CPU time until it is trained, fine-tuning 5 minutes, and 40 trials one to two minutes; `--quick`
+runs every part with sizes that show that it works and give no figure.
 """
 
 import argparse
