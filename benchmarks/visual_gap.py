@@ -30,6 +30,7 @@ Parts, in order; each is skipped if its result is in DIR, so a stopped study con
     head       from each fine-tuned policy: the rest of the policy on the same data, with a frozen backbone
     deploy     success in scenes 1000 and on, which no part has seen, with 95 % Wilson intervals
     table      write benchmarks/results/visual_gap.json
+    picture    write docs/pictures/visual_gap.png: images of the twin (`off`, `seed`) above those of both cells
 
 `--first-scene` deploys in other scenes. Scenes 900 to 999 are for developing the study (`--work-scenes`). An arm needs
 about 20 minutes of CPU time until it is trained, fine-tuning 5 minutes, and 40 trials one to two minutes; `--quick`
@@ -45,6 +46,7 @@ from pathlib import Path
 from typing import Any
 
 import seeing
+from visual_gap_pictures import write_frames, write_picture
 
 ARMS = ("off", "seed", "realistic", "fitted")
 OTHERS = ("real", "blind", "plain")
@@ -53,9 +55,9 @@ DATA_OF = {"plain": "off", "blind": "realistic"}
 HEAD_RATE = 1e-3
 PLAIN = ("colour=0", "cutout=0", "blur=0")
 DEMOS = (10, 25, 50)
-PARTS = ("collect", "fit", "distance", "generate", "train", "finetune", "head", "deploy", "table")
+PARTS = ("collect", "fit", "distance", "generate", "train", "finetune", "head", "deploy", "table", "picture")
 FIGURE_SCENES, WORK_SCENES = 1000, 900
-FRAMES, DISTANCE_SEED = 20, 300
+DISTANCE_SEED = 300
 TIMEOUT_S = 12
 """Duration of an episode in the cell. Demonstrations take 4 to 6 s."""
 CAMERAS = tuple(seeing.CAMERAS)
@@ -166,7 +168,7 @@ class Study:
         """Write the frames of the cell as pictures, and fit the ranges of the camera rows to them."""
         folder = self.own / "pictures"
         if not folder.exists():
-            write_frames(self.own / "frames", folder)
+            write_frames(self.own / "frames", folder, CAMERAS)
         for camera in CAMERAS:
             self._kept(
                 f"fit-{camera}",
@@ -300,27 +302,6 @@ class Study:
         return {"task": self.task, "cell": self.cell, "rows": rows, "distances": distances}
 
 
-def write_frames(runlog: Path, folder: Path) -> None:
-    """Write 20 images of each camera, spread over a runlog."""
-    import numpy as np
-
-    from twinloop.dashboard.images import png_bytes
-    from twinloop.dataset import Dataset
-
-    dataset = Dataset.open(runlog)
-    for camera in CAMERAS:
-        (folder / camera).mkdir(parents=True)
-        frames_per_episode = -(-FRAMES // dataset.stored)
-        for episode in range(dataset.stored):
-            rows = len(dataset.episode(episode)["timestamp"])
-            # Neighbouring frames in fours, because noise is the difference of frames in which nothing moves.
-            begins = np.linspace(0, rows - 5, max(frames_per_episode // 4, 1)).astype(int)
-            wanted = [int(begin) + step for begin in begins for step in range(4)]
-            pictures = dataset.pictures(episode, f"observation.images.{camera}", rows=wanted)
-            for number, picture in enumerate(pictures):
-                (folder / camera / f"{episode:03d}-{number:03d}.png").write_bytes(png_bytes(picture))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="folder of datasets and policies")
@@ -374,6 +355,10 @@ def main() -> None:
             out.write_text(json.dumps(cells | {args.cell: result}, indent=1) + "\n")
         if args.json:
             print(json.dumps(result))
+    if "picture" in args.part and not args.quick:
+        simulated = [args.work / "data" / arm for arm in ("off", "seed")]
+        datasets = [*simulated, *(args.work / cell / "real" for cell in CELLS)]
+        write_picture(datasets, CAMERAS, Path(__file__).parents[1] / "docs" / "pictures" / "visual_gap.png")
 
 
 if __name__ == "__main__":
