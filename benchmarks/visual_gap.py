@@ -27,7 +27,6 @@ Parts, in order; each is skipped if its result is in DIR, so a stopped study con
     generate   one dataset for each arm
     train      one policy for each arm: images and actions, then the rest of the policy with a frozen backbone
     finetune   from each policy, with 10, 25 and 50 demonstrations
-    head       from each fine-tuned policy: the rest of the policy on the same data, with a frozen backbone
     deploy     success in scenes 1000 and on, which no part has seen, with 95 % Wilson intervals
     table      write benchmarks/results/visual_gap.json
     picture    write docs/pictures/visual_gap.png: images of the twin (`off`, `seed`) above those of both cells
@@ -52,10 +51,9 @@ ARMS = ("off", "seed", "realistic", "fitted")
 OTHERS = ("real", "blind", "plain")
 DATA_OF = {"plain": "off", "blind": "realistic"}
 """Policies without data of their own -> the arm whose data they are trained on."""
-HEAD_RATE = 1e-3
 PLAIN = ("colour=0", "cutout=0", "blur=0")
 DEMOS = (10, 25, 50)
-PARTS = ("collect", "fit", "distance", "generate", "train", "finetune", "head", "deploy", "table", "picture")
+PARTS = ("collect", "fit", "distance", "generate", "train", "finetune", "deploy", "table", "picture")
 FIGURE_SCENES, WORK_SCENES = 1000, 900
 DISTANCE_SEED = 300
 TIMEOUT_S = 12
@@ -232,7 +230,7 @@ class Study:
             f"train-{arm}",
             lambda: twinloop(
                 "finetune", f"{out}-images", "--data", data, "--freeze", "sight.encoder",
-                "--steps", self.sizes.head_steps, "--batch", seeing.HEAD_BATCH, "--learning-rate", HEAD_RATE,
+                "--steps", self.sizes.head_steps, "--batch", seeing.HEAD_BATCH, "--learning-rate", 1e-3,
                 "--set", f"executed={seeing.EXECUTED}", "--threads", 1, "--out", out,
             ),
             folder=folder,
@@ -250,26 +248,8 @@ class Study:
             ),
         )  # fmt: skip
 
-    def head(self, arm: str, demos: int) -> None:
-        """Train a fine-tuned policy further on the same mix, with a frozen backbone."""
-        policy = self.own / "policies" / f"{arm}-{demos}"
-        self._kept(
-            f"head-{arm}-{demos}",
-            lambda: twinloop(
-                "finetune", policy, "--data", self.own / "real", "--episodes", demos, "--keep", self._data(arm),
-                "--freeze", "sight.encoder", "--steps", self.sizes.head_steps, "--batch", seeing.HEAD_BATCH,
-                "--learning-rate", HEAD_RATE, "--threads", 1, "--set", f"executed={seeing.EXECUTED}",
-                "--out", f"{policy}-head",
-            ),
-        )  # fmt: skip
-
     def deploy(self, arm: str, demos: int) -> None:
         name, folder = (arm, self._folder(arm)) if demos == 0 else (f"{arm}-{demos}", self.own)
-        self._deploy(name, folder)
-        if (folder / "policies" / f"{name}-head").exists() and demos:
-            self._deploy(f"{name}-head", folder)
-
-    def _deploy(self, name: str, folder: Path) -> None:
         self._kept(
             f"deploy-{name}-{self.scenes}",
             lambda: twinloop(
@@ -340,8 +320,6 @@ def main() -> None:
         for count in demos:
             if "finetune" in args.part:
                 study.finetune(arm, count)
-            if "head" in args.part:
-                study.head(arm, count)
     if "deploy" in args.part:
         for arm in args.arm:
             for count in [0, *(demos if arm in tuned else ())]:
