@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from twinloop.twin.robot_files.finger_shapes import divide_fingers
-from twinloop.twin.robot_files.inspection.grip import drive_of_gripper
+from twinloop.twin.robot_files.inspection.gripper_drive import drive_of_gripper
 from twinloop.twin.robot_files.inspection.roles import roles_of
 from twinloop.twin.robot_files.model_source import ModelSource
 

@@ -17,8 +17,9 @@ from twinloop.twin.robot_files.inspection.fingers import (
     fitting_site,
 )
 from twinloop.twin.robot_files.inspection.flange import find_flange
-from twinloop.twin.robot_files.inspection.grip import MIN_STROKE_M, Grip, drive_of_gripper
+from twinloop.twin.robot_files.inspection.grip import MIN_STROKE_M, Grip
 from twinloop.twin.robot_files.inspection.grip_force import with_firm_grip
+from twinloop.twin.robot_files.inspection.gripper_drive import drive_of_gripper
 from twinloop.twin.robot_files.inspection.hold_trial import DEFAULT_GRIPPER, UnusableGripper, check_grip
 from twinloop.twin.robot_files.inspection.roles import roles_of
 from twinloop.twin.robot_files.inspection.servo_check import check_servos
