@@ -53,13 +53,9 @@ class Collecting:
         return sum(attempts_in(self.log(earlier)) for earlier in range(BEFORE, number))
 
     def requests(
-        self,
-        number: int,
-        report: GapReport | None,
-        folder: Path,
-        *,
+        self, number: int, report: GapReport | None, folder: Path, *,
         experience: Experience = Experience(),  # noqa: B008
-    ) -> tuple[CollectionRequest, ...]:
+    ) -> tuple[CollectionRequest, ...]:  # fmt: skip
         """The plan's requests, then the rest of the round's part without conditions."""
         file, robot = folder / "requests.json", self._settings.robot
         if not file.exists():
@@ -77,17 +73,15 @@ class Collecting:
         settings, log = self._settings, self.log(number)
         if settings.gated and not settings.simulated:
             return self._by_people(number, requests, log)
-        default = CollectConfig()
-        imperfection = None if settings.demonstrator == "script" else default.imperfection
+        config = CollectConfig(sees=settings.demonstrator_sees)
+        config = replace(config, imperfection=None) if settings.demonstrator == "script" else config
         for request in requests:
             conditions = ", ".join(f"{name} {value}" for name, value in request.conditions.items())
             on_activity(f"collecting {request.episodes} demonstrations{f' with {conditions}' if conditions else ''}")
             done = collect(
                 self._place.robot, log, episodes=request.episodes,
                 first=FIRST_SCENE + self._spent(number) + request.first,
-                config=replace(
-                    default, conditions=request.conditions, imperfection=imperfection, sees=settings.demonstrator_sees
-                ),
+                config=replace(config, conditions=request.conditions),
                 workers=self._place.workers(settings.workers), task=self._place.task,
             )  # fmt: skip
             if done.stopped:
