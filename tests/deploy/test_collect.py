@@ -17,7 +17,7 @@ from twinloop.deploy import schedule
 from twinloop.deploy.collect import CollectConfig, collect
 from twinloop.deploy.estop import EStop
 from twinloop.deploy.plan_file import CollectionRequest, read_plan
-from twinloop.deploy.rehearsal.client import RehearsalRobot
+from twinloop.deploy.rehearsal.client import RehearsalRobot, scene_seen_by_a_person
 from twinloop.errors import ConsentError, EStopError, UsageError
 from twinloop.learn.demonstrations import load_demonstrations
 from twinloop.twin.tasks import tasks
@@ -81,7 +81,8 @@ def test_a_demonstrator_who_sees_the_scene_is_not_misled_by_the_tracker(tmp_path
     # Recorded are the readings, with the tracker's error.
     with RehearsalRobot(str(cell)) as robot:
         robot.begin(0)
-        read, true = (reading.features["observation.environment_state"] for reading in (robot.observe(), robot.scene()))
+        readings = robot.observe(), scene_seen_by_a_person(robot)
+        read, true = (reading.features["observation.environment_state"] for reading in readings)
     stored = Dataset.open(tmp_path / "scene").episode(0)["observation.environment_state"][0]
     assert np.hypot(*(read - true)[:2]) == pytest.approx(0.04, abs=0.005)
     np.testing.assert_allclose(stored, read, atol=1e-6)

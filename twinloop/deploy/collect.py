@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +22,7 @@ from twinloop.deploy.leaders import OTHER, ScriptedLeader, TeleoperationLeader
 from twinloop.deploy.lerobot.robot import LerobotRobot
 from twinloop.deploy.lerobot.teleoperator import Teleoperation
 from twinloop.deploy.operator_input import OperatorInput
+from twinloop.deploy.rehearsal.client import RehearsalRobot, scene_seen_by_a_person
 from twinloop.deploy.robot import Description, LiveRobot, Reading
 from twinloop.deploy.robot_model import usual_robot
 from twinloop.deploy.robots import SEVERAL, robot_named, with_scene
@@ -172,10 +174,9 @@ def _leader(
 
 
 def _scene_of(robot: LiveRobot) -> Callable[[], Reading]:
-    scene = getattr(robot, "scene", None)
-    if scene is None:
+    if not isinstance(robot, RehearsalRobot):
         raise UsageError(f"--sees scene: {robot.describe().id} has readings only; use --sees readings")
-    return scene
+    return partial(scene_seen_by_a_person, robot)
 
 
 def run_demonstrations(job: CollectJob, items: Iterator[Item]) -> Iterator[tuple[Item, tuple[EpisodeLog, ...]]]:

@@ -13,6 +13,7 @@ import pytest
 from tests.dataset.synthetic import CONFIG_TEXT, draft, header, run
 from twinloop.cli import main
 from twinloop.dataset import Dataset, verify
+from twinloop.dataset.remote import objects
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.fetch import fetch
 from twinloop.dataset.remote.layout import identity
@@ -104,3 +105,35 @@ def test_the_command_accepts_single_writer(remote: Remote, capsys: pytest.Captur
     assert main([*words, "--single-writer"]) == 0
     output = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert verify(remote).require().digest == output["digest"]
+
+
+class FolderLockedError(Exception):
+    status_code = 423
+
+
+@pytest.mark.parametrize("in_cause", [False, True])
+def test_an_operation_waits_while_another_worker_has_locked_the_folder(in_cause: bool, monkeypatch: pytest.MonkeyPatch):
+    waited: list[float] = []
+    monkeypatch.setattr(objects.time, "sleep", waited.append)
+    answers = iter([FolderLockedError(), FolderLockedError(), None])
+
+    def move(source: str, target: str) -> None:
+        error = next(answers)
+        if error is not None and in_cause:
+            raise OSError(f"{source} or {target} is locked") from error
+        if error is not None:
+            raise error
+
+    objects._once_unlocked(move, "part", "shard")
+    assert len(waited) == 2
+    assert next(answers, "used up") == "used up"
+
+
+def test_other_errors_of_a_store_are_not_tried_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(objects.time, "sleep", lambda _: pytest.fail("waited"))
+
+    def refuse() -> None:
+        raise PermissionError("no")
+
+    with pytest.raises(PermissionError):
+        objects._once_unlocked(refuse)

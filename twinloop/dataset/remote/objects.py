@@ -7,7 +7,7 @@ the other variables that the store's library reads), never from a config or an a
 import secrets
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ TAKEN, BEING_TAKEN = "PreconditionFailed", "ConditionalRequestConflict"
 FAILS_ITSELF = ("InternalError", "ServiceUnavailable", "SlowDown")
 """S3 error codes for a failure of the store. Its library has already retried several times."""
 TRIES = 6
+LOCKED = 423
 
 
 class Objects:
@@ -93,16 +94,19 @@ class Objects:
     def _move_in(self, key: str, data: bytes) -> None:
         """Write to a temporary object and rename it, because some stores show partly written files."""
         part = self._path(f"{LEASES}/part-{secrets.token_hex(8)}")
-        self._fs.makedirs(self._fs._parent(part), exist_ok=True)
-        self._fs.makedirs(self._fs._parent(self._path(key)), exist_ok=True)
-        self._fs.pipe_file(part, data)
-        self._fs.mv(part, self._path(key))
+        self._make_parent(part)
+        self._make_parent(self._path(key))
+        _once_unlocked(self._fs.pipe_file, part, data)
+        _once_unlocked(self._fs.mv, part, self._path(key))
+
+    def _make_parent(self, path: str) -> None:
+        _once_unlocked(self._fs.makedirs, self._fs._parent(path), exist_ok=True)
 
     def upload(self, file: Path, key: str) -> None:
         with self._explained(key):
             if not self.remote.atomic:
-                self._fs.makedirs(self._fs._parent(self._path(key)), exist_ok=True)
-            self._fs.put_file(str(file), self._path(key))
+                self._make_parent(self._path(key))
+            _once_unlocked(self._fs.put_file, str(file), self._path(key))
 
     def download(self, key: str, file: Path) -> None:
         """Download the object to `file` atomically. Raises CorruptError if the object does not exist."""
@@ -142,7 +146,7 @@ class Objects:
         if paths:
             with self._explained(paths[0]):
                 try:
-                    self._fs.rm(paths)
+                    _once_unlocked(self._fs.rm, paths)
                 except FileNotFoundError:
                     return  # another process has deleted it
 
@@ -216,10 +220,23 @@ def _store_errors() -> tuple[type[Exception], ...]:
     return (OSError, *(getattr(sys.modules[module], name) for module, name in types if module in sys.modules))
 
 
+def _once_unlocked(operation: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+    """Call an operation of the store, again while another worker has locked the folder (HTTP 423 of WebDAV)."""
+    for turn in range(TRIES):
+        try:
+            operation(*arguments, **options)
+            return
+        except Exception as error:  # stores have different exceptions
+            codes = (getattr(one, "status_code", None) for one in (error, error.__cause__))
+            if LOCKED not in codes or turn == TRIES - 1:
+                raise
+            time.sleep(0.1 * 2**turn)
+
+
 def _code(error: BaseException) -> str:
     """Return the S3 error code, which fsspec keeps in the cause of the exception, or ""."""
-    answer = getattr(error.__cause__, "response", None) or {}
-    return str(answer.get("Error", {}).get("Code", ""))
+    answer = getattr(error.__cause__, "response", None)
+    return str(answer.get("Error", {}).get("Code", "")) if isinstance(answer, Mapping) else ""
 
 
 def _in_plain_words(error: Exception, remote: Remote) -> str:

@@ -19,6 +19,14 @@ MAX_WAIT_S = 120.0
 SERVER = "twinloop.deploy.rehearsal.server"
 
 
+def scene_seen_by_a_person(robot: "RehearsalRobot") -> Reading:
+    """The scene as a person sees it who stands beside the robot.
+
+    It is not a method of the robot, because a robot knows only its readings. Use it for stand-ins of people only.
+    """
+    return read_reading(*robot._call("scene"))
+
+
 class RehearsalRobot:
     """`cell` is the text after `rehearsal:`. Only the cell's process reads the file that it names."""
 
@@ -49,10 +57,6 @@ class RehearsalRobot:
 
     def observe(self) -> Reading:
         return read_reading(*self._call("observe"))
-
-    def scene(self) -> Reading:
-        """The scene as a person sees it who stands beside the robot. Policies get `observe` only."""
-        return read_reading(*self._call("scene"))
 
     def act(self, action: np.ndarray) -> None:
         self._call("act", arrays={"action": np.asarray(action, np.float64)})
