@@ -105,6 +105,7 @@ def test_a_robot_without_a_scene_to_see_is_refused(tmp_path):
         collect(
             "twin", tmp_path / "d", episodes=1, stop_file=tmp_path / "stop", config=CollectConfig(sees="scene")
         )  # fmt: skip
+    assert not (tmp_path / "d").exists()
 
 
 def test_each_try_is_another_demonstration(tmp_path):

@@ -170,10 +170,17 @@ def _leader(
     # The recorded action must be the one that was sent, so the script adds no noise.
     script = ExpertConfig(action_noise_rad=0.0)
     demonstrator = Demonstrator(about, script, seed=config.seed, task=task, imperfection=config.imperfection)
-    return ScriptedLeader(demonstrator, config.conditions, _scene_of(robot) if config.sees == "scene" else None)
+    return ScriptedLeader(demonstrator, config.conditions, scene_of(robot, config.sees))
 
 
-def _scene_of(robot: LiveRobot) -> Callable[[], Reading]:
+def scene_of(robot: LiveRobot, sees: Sees) -> Callable[[], Reading] | None:
+    """What shows the scene to a scripted demonstrator; None if it sees the robot's readings.
+
+    Raises:
+        UsageError: the demonstrator should see the scene, and the robot has readings only.
+    """
+    if sees == "readings":
+        return None
     if not isinstance(robot, RehearsalRobot):
         raise UsageError(f"--sees scene: {robot.describe().id} has readings only; use --sees readings")
     return partial(scene_seen_by_a_person, robot)
@@ -226,6 +233,7 @@ def collect(
     live = robot_named(robot)
     try:
         about = live.connect()
+        scene_of(live, config.sees)  # refuses before anything is written
         task = _task_at_a_table(task_for(about, None if task is None else task.name))
         latch = stop_file or stop_file_of(about.id)
         EStop(latch).refuse()

@@ -16,6 +16,7 @@ from typing import Any
 
 from twinloop.calibrate.plan_gains import experience_of, predicted_gain, realised_gain
 from twinloop.calibrate.robot_twin import RobotTwin, Trials
+from twinloop.deploy.collect import scene_of
 from twinloop.deploy.demonstration_budget import demonstrations_in
 from twinloop.deploy.gated_trials import TrialsResult
 from twinloop.deploy.questions import Ask, People
@@ -87,6 +88,7 @@ def _reach(robot: str | LiveRobot, settings: LoopConfig) -> None:
     live = robot_named(robot)
     try:
         about = live.connect()
+        scene_of(live, settings.demonstrator_sees)
     finally:
         live.close()
     for option, given in (("--simulated", settings.simulated), ("--ungated", not settings.gated)):
