@@ -167,6 +167,14 @@ def test_fine_tuning_moves_to_the_new_data_and_keeps_the_rest(trained, reached, 
     assert _gain(tuned.path, real=False) == pytest.approx(0.3, abs=0.06)
 
 
+def test_the_number_of_episodes_limits_the_new_data_only(trained, reached, tmp_path):
+    real = reaching(tmp_path / "real", episodes=40, gain=0.15, source="real", seed=9)
+    config = FinetuneConfig(trained.checkpoint.path, data=(real,), keep=(reached,), train=SHORT)
+    limited = finetuning(replace(config, most=10))
+    assert [len(part.lengths) for part in limited.parts] == [10, len(finetuning(config).parts[1].lengths)]
+    assert limited.digest != finetuning(config).digest
+
+
 def _gain(path: Path, *, real: bool) -> float:
     """The share of the way to the goal that the first action goes, by least squares."""
     way = np.random.default_rng(0).uniform(-1, 1, (200, 2)).astype(np.float32)

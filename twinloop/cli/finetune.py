@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="NAME=VALUE",
         help="a setting of the policy that changes, e.g. executed=4; the shape of the network must not; repeatable",
     )  # fmt: skip
-    add_optimisation(parser, steps=500, learning_rate=1e-4)
+    add_optimisation(parser, steps=500, learning_rate=1e-4, limited="each dataset of --data")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:

@@ -43,7 +43,9 @@ def use_threads(threads: int | None) -> None:
         torch.set_num_threads(os.cpu_count() or 1)
 
 
-def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_rate: float) -> None:
+def add_optimisation(
+    parser: argparse.ArgumentParser, *, steps: int, learning_rate: float, limited: str = "each dataset"
+) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write the checkpoint to")
     parser.add_argument(
         "--steps",
@@ -83,9 +85,7 @@ def add_optimisation(parser: argparse.ArgumentParser, *, steps: int, learning_ra
     )  # fmt: skip
     parser.add_argument("--compile", action="store_true", help="compile the vision backbone with torch.compile")
     parser.add_argument("--rate", type=number(0.1, 10_000), metavar="HZ", help="resample all data to this rate")
-    parser.add_argument(
-        "--episodes", type=count(), metavar="N", help="use the first N accepted episodes of each dataset"
-    )
+    parser.add_argument("--episodes", type=count(), metavar="N", help=f"use the first N accepted episodes of {limited}")
     parser.add_argument(
         "--seed",
         type=count(0, (1 << 63) - 1),

@@ -18,6 +18,7 @@ class FinetuneConfig:
     Attributes:
         data: new datasets.
         keep: old datasets, which make up `share` of every batch.
+        most: largest number of episodes of each new dataset. Old datasets are used whole.
         as_real: those of `data` and `keep` that are simulated in a twin which is fitted to the robot; see
             `TrainingJobConfig`.
         settings: settings of the policy that change, e.g. {"executed": 4}. The shape of the network must not.
@@ -56,6 +57,7 @@ def finetuning(config: FinetuneConfig) -> TrainingJob:
             inputs=tuple(feature.name for feature in card.space.inputs),
             rate_hz=config.rate_hz,
             most=config.most,
+            whole=tuple(path.name for path in config.keep) if config.most is not None else (),
             settings={**card.settings, **config.settings},
             train=config.train,
             seed=config.seed,

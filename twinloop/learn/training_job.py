@@ -35,7 +35,7 @@ class TrainingJobConfig:
         mix: weights such as `sim=0.8,real=0.2`; None weights datasets by size.
         inputs: features that the policy reads.
         rate_hz: resample the data to this rate.
-        most: largest number of episodes of each dataset.
+        most: largest number of episodes of each dataset. whole: names of datasets that it does not limit.
         weights: file of episode weights that `twinloop value` wrote; None uses all episodes equally.
         every: train on every N-th frame of an episode. None takes those with new images, where cameras are slower than
             the control rate, else all.
@@ -52,6 +52,7 @@ class TrainingJobConfig:
     inputs: tuple[str, ...] = DEFAULT_INPUTS
     rate_hz: float | None = None
     most: int | None = None
+    whole: tuple[str, ...] = ()
     weights: Path | None = None
     every: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
@@ -96,8 +97,9 @@ class TrainingJob:
         for name in ("accumulate", "device", "precision", "compile"):
             if config["train"][name] == getattr(TrainConfig, name):
                 del config["train"][name]
-        if not self.config.as_real:
-            del config["as_real"]
+        for name in ("as_real", "whole"):
+            if not config[name]:
+                del config[name]
         return config | {"parent": self.parent.card.digest if self.parent else ""}
 
     @property
@@ -124,7 +126,10 @@ def prepare(config: TrainingJobConfig, parent: Checkpoint | None = None) -> Trai
     if len(set(config.datasets)) < len(config.datasets):
         raise UsageError(f"a dataset was given twice: {', '.join(map(str, config.datasets))}")
     parts = tuple(
-        load_demonstrations(path, config.inputs, rate_hz=config.rate_hz, most=config.most) for path in config.datasets
+        load_demonstrations(
+            path, config.inputs, rate_hz=config.rate_hz, most=None if path.name in config.whole else config.most
+        )
+        for path in config.datasets
     )
     parts = _as_real(parts, config.as_real)
     parts, by_attempt, digest = _weighted(config, parts)
