@@ -111,4 +111,12 @@ def test_simulated_and_ungated_are_refused_on_hardware(tmp_path: Path, capsys, m
     for option in ("--simulated", "--ungated"):
         assert main(["loop", "--robot", "lerobot:arm.yaml", option, "--out", option[2:], "--json"]) == 2
         assert "is hardware; there the gate and people decide" in capsys.readouterr().out
-    assert not list(tmp_path.glob("*/datasets"))
+        assert not (tmp_path / option[2:]).exists()
+
+
+def test_a_demonstrator_cannot_see_the_scene_of_a_robot_without_one(folder: Path, capsys):
+    words = ["loop", "cell.yaml", "--robot", "twin:cell.yaml", "--demonstrator-sees", "scene", "--out", "loops/blind"]
+    code, output = run(folder, capsys, *words, "--json")
+    assert code == 2
+    assert "has readings only" in output["error"]
+    assert not (folder / "loops/blind").exists()

@@ -182,7 +182,10 @@ def scene_of(robot: LiveRobot, sees: Sees) -> Callable[[], Reading] | None:
     if sees == "readings":
         return None
     if not isinstance(robot, RehearsalRobot):
-        raise UsageError(f"--sees scene: {robot.describe().id} has readings only; use --sees readings")
+        raise UsageError(
+            f"sees: scene: {robot.describe().id} has readings only, and rehearsal cells have a scene to see; "
+            "let the demonstrator see readings"
+        )
     return partial(scene_seen_by_a_person, robot)
 
 

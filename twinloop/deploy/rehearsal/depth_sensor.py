@@ -9,11 +9,11 @@ from scipy.ndimage import maximum_filter, minimum_filter, uniform_filter
 
 NEAR_M, FAR_M = 0.1, 5.0
 """Nearer and farther pixels have no value."""
-NOISE_PER_M, SCALE = (0.001, 0.004), 0.01
+NOISE_AT_1_M, SCALE = (0.001, 0.004), 0.01
 """Standard deviation at one metre, and the largest error of the scale."""
 EDGE_M, EDGE_SHARE = 0.05, (0.2, 0.7)
 """A step between neighbouring pixels that is an edge, and the share of edge pixels without a value."""
-STEP_PER_M = 0.001
+STEP_AT_1_M = 0.001
 """Quantisation at one metre."""
 PATCH_PX = 3
 
@@ -23,7 +23,7 @@ class DepthSensor:
 
     def __init__(self, rng: np.random.Generator):
         self._scale = 1 + SCALE * rng.uniform(-1, 1)
-        self._noise_per_m = rng.uniform(*NOISE_PER_M)
+        self._noise_at_1_m = rng.uniform(*NOISE_AT_1_M)
         self._edge_share = rng.uniform(*EDGE_SHARE)
 
     def seen(self, depth_m: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -36,8 +36,8 @@ class DepthSensor:
         true_m = np.where(known, depth_m, FAR_M)
         # White noise over a patch, scaled back to standard deviation 1.
         noise = PATCH_PX * uniform_filter(rng.standard_normal(depth_m.shape), PATCH_PX, mode="wrap")
-        measured_m = self._scale * true_m + self._noise_per_m * np.square(true_m) * noise
-        step_m = STEP_PER_M * np.square(true_m)
+        measured_m = self._scale * true_m + self._noise_at_1_m * np.square(true_m) * noise
+        step_m = STEP_AT_1_M * np.square(true_m)
         measured_m = np.round(measured_m / step_m) * step_m
         edge = maximum_filter(true_m, PATCH_PX) - minimum_filter(true_m, PATCH_PX) > EDGE_M
         lost = edge & (rng.random(depth_m.shape) < self._edge_share)

@@ -57,13 +57,13 @@ def run_loop(
     Raises:
         WaitingError: a person is needed. The same call continues after the answer, also days later.
     """
-    with storage_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-    refuse_another(out, config, settings)
     name = with_scene(settings.robot, robot=config.scene.robot.name, task=config.scene.task.name)
     place = Workplace(robot or name, config.scene.task)
     if not (out / "loop.json").exists():
         _reach(place.robot, settings)
+    with storage_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+    refuse_another(out, config, settings)
     people = People(out, simulated=settings.simulated, ask=ask)
     rounds: list[Round] = []
     why = f"all {settings.rounds} rounds are done"
