@@ -82,5 +82,6 @@ def test_candidates_follow_the_rule(study):
     assert len({cell.scene.task for cell in candidates}) == 3
     assert len({cell.scene.robot for cell in candidates}) == 2
     assert all(2 <= len(cell.gaps) <= 3 and min(cell.gaps.values()) >= 0.5 for cell in candidates)
+    assert all(cell.gaps["sensing"] >= 0.7 for cell in candidates)
     assert set(cells.WORK_SEEDS).isdisjoint(cells.FIGURE_SEEDS)
-    assert (cells.passes(0.75, 0.6), cells.passes(0.7, 0.6), cells.passes(1.0, 0.75)) == (True, False, False)
+    assert (cells.passes(0.75, 0.6), cells.passes(0.7, 0.6), cells.passes(1.0, 0.95)) == (True, False, False)
