@@ -5,7 +5,7 @@ import pytest
 from tests.dataset import synthetic
 from tests.dataset.synthetic import CONFIG_TEXT, draft, header, run, verdict_of
 from twinloop.dashboard.attempts import read_attempts
-from twinloop.dataset import Dataset, DatasetWriter, describe
+from twinloop.dataset import Dataset, DatasetWriter, count_rejected, describe
 
 
 def test_the_numbers_add_up(tmp_path):
@@ -20,6 +20,7 @@ def test_the_numbers_add_up(tmp_path):
         "stored": verdicts.count("accepted"),
         "rejected": {"diverged": verdicts.count("diverged"), "dropped": verdicts.count("dropped")},
     }
+    assert count_rejected(Dataset.open(tmp_path / "d")) == output["episodes"]["rejected"]
     assert output["frames"] == Dataset.open(tmp_path / "d").frame_count
     assert output["hours"] * 3600 * 50 == pytest.approx(output["frames"])
     assert output["draws"] == {"mass_kg": {"min": 0.1, "max": 0.19}, "colour": {"values": ["blue", "red"]}}

@@ -26,7 +26,7 @@ from twinloop.cli.arguments import (
 )
 from twinloop.cli.early_report import EarlyReport
 from twinloop.cli.progress import Progress, show_progress
-from twinloop.dataset import describe
+from twinloop.dataset import Dataset, count_rejected, describe
 from twinloop.dataset.progress import GenerateProgress
 from twinloop.dataset.remote.address import Remote
 from twinloop.dataset.remote.fetch import mirror
@@ -217,9 +217,10 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         )
     # From an object store only the episode tables are copied, which is enough to count rejected episodes.
     local = out if isinstance(out, Path) else mirror(out, only=[EPISODES])
-    facts = describe(local)
+    dataset = Dataset.open(local)
+    rejected = count_rejected(dataset)
     report = early.write() if early is not None else None
-    _summarise(console, generated, facts, report)
+    _summarise(console, generated, rejected, dataset.frame_count / dataset.header.fps / 3600, report)
     progress = generated.progress
     if args.curator is not None and not progress.accepted:
         from twinloop.dataset.curator_verdicts import refuse_all_implausible
@@ -228,7 +229,7 @@ def _run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     return {
         "episodes": progress.attempted,
         "accepted": progress.accepted,
-        "rejected": facts["episodes"]["rejected"],
+        "rejected": rejected,
         "frames": progress.frames,
         "seconds": round(progress.seconds, 3),
         "trajectories_per_second": round(progress.trajectories_per_second, 2),
@@ -244,13 +245,15 @@ def _as_progress(progress: GenerateProgress) -> Progress:
     return Progress(progress.attempted, progress.planned, f"{counts}, {progress.trajectories_per_second:.1f}/s")
 
 
-def _summarise(console: Console, generated: Generated, facts: dict[str, Any], report: Path | None) -> None:
+def _summarise(
+    console: Console, generated: Generated, rejected: dict[str, int], hours: float, report: Path | None
+) -> None:
     progress, path = generated.progress, generated.path
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_row("episodes", f"{progress.attempted:,}, {progress.accepted:,} accepted")
-    for reason, number in facts["episodes"]["rejected"].items():
+    for reason, number in rejected.items():
         table.add_row("", f"{number:,} rejected: {reason}")
-    table.add_row("frames", f"{progress.frames:,} ({facts['hours']:.2f} h of robot time)")
+    table.add_row("frames", f"{progress.frames:,} ({hours:.2f} h of robot time)")
     if progress.fresh:
         table.add_row(
             "speed",

@@ -5,6 +5,8 @@ first. `task_failed` comes last, so as a verdict it means a plausible simulation
 person comes before the other signs of a hard contact (overlap, force, jump).
 """
 
+from functools import reduce
+
 import numpy as np
 
 from twinloop.curate.check import Check
@@ -18,6 +20,11 @@ BELOW_TABLE_M = 0.03
 ROUNDING = 1e-6  # effort is recorded in single precision, so that of a servo at its limit may exceed it slightly
 
 
+def largest_of_columns(values: np.ndarray) -> np.ndarray:
+    """(n,) maximum of each row of (n, columns) values. For a few columns, `max(axis=1)` takes 3 times as long."""
+    return reduce(np.maximum, values.T)
+
+
 def _unreachable_poses(episodes: Episodes, _twin: Twin, _config: CurateConfig) -> np.ndarray:
     if not len(episodes.unreachable):  # not tested
         return np.zeros(len(episodes.lengths))
@@ -25,7 +32,8 @@ def _unreachable_poses(episodes: Episodes, _twin: Twin, _config: CurateConfig) -
 
 
 def _non_finite_values(episodes: Episodes, _twin: Twin, _config: CurateConfig) -> np.ndarray:
-    return episodes.worst((~np.isfinite(episodes.tape)).sum(axis=1))
+    finite = np.isfinite(episodes.tape)
+    return np.zeros(len(episodes.lengths)) if finite.all() else episodes.worst((~finite).sum(axis=1))
 
 
 def _distance_from_base_m(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
@@ -49,7 +57,7 @@ def _person_force_n(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np
 def _velocity_jump_m_s(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
     velocity = episodes["object_velocity"].reshape(len(episodes.tape), len(twin.things), 3)
     change = np.zeros(len(velocity))
-    change[1:] = np.linalg.norm(np.diff(velocity, axis=0), axis=2).max(axis=1)
+    change[1:] = largest_of_columns(np.linalg.norm(np.diff(velocity, axis=0), axis=2))
     # The first frame of an episode follows the last frame of another one.
     change[episodes.starts[episodes.lengths > 0]] = 0
     return episodes.worst(change)
@@ -58,17 +66,17 @@ def _velocity_jump_m_s(episodes: Episodes, twin: Twin, _config: CurateConfig) ->
 def _beyond_range_deg(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
     position = episodes["position"][:, : twin.joints]
     low, high = twin.arm_limits_rad.T
-    return np.rad2deg(episodes.worst(np.maximum(low - position, position - high).max(axis=1)))
+    return np.rad2deg(episodes.worst(largest_of_columns(np.maximum(low - position, position - high))))
 
 
 def _velocity_share(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
     speed = np.abs(episodes["velocity"][:, : twin.joints]) / np.array(twin.robot.velocity_limits_rad_s)
-    return episodes.worst(speed.max(axis=1))
+    return episodes.worst(largest_of_columns(speed))
 
 
 def _torque_share(episodes: Episodes, twin: Twin, _config: CurateConfig) -> np.ndarray:
     torque = np.abs(episodes["effort"][:, : twin.joints]) / np.array(twin.robot.torque_limits_nm)
-    return episodes.worst(torque.max(axis=1)) - ROUNDING
+    return episodes.worst(largest_of_columns(torque)) - ROUNDING
 
 
 PERSON_PUSHED = Check(

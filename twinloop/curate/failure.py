@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twinloop.curate.checks import PERSON_PUSHED
+from twinloop.curate.checks import PERSON_PUSHED, largest_of_columns
 from twinloop.curate.limits import CurateConfig
 from twinloop.curate.verdict import UNREACHABLE
 from twinloop.simulate.episodes import Episodes
@@ -46,14 +46,17 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     arms, height_m = len(twin.arms), _thing_heights_m(episodes, twin)
     forces = episodes["contact"][:, : 2 * arms].reshape(-1, arms, 2)
     # (frames, arms) that the fingers of each hand press with.
-    both_by_arm_n, either_n = forces.min(axis=2), forces.max(axis=(1, 2))
+    both_by_arm_n, either_n = (
+        np.minimum(forces[..., 0], forces[..., 1]),
+        largest_of_columns(forces.reshape(-1, 2 * arms)),
+    )
     place = _places(episodes)
     closing = _commanded_to_close(episodes, twin)
     # A release is a command to open right after one to close, so pressing with open fingers is not a release.
     opens = ~closing & np.concatenate([np.zeros((1, arms), bool), closing[:-1]])
     lets_go = (opens & (both_by_arm_n > TOUCHED_N)).any(axis=1) & (place > 1)
-    both_n = both_by_arm_n.max(axis=1)
-    squeezed_n = np.where(closing, both_by_arm_n, 0).max(axis=1)
+    both_n = largest_of_columns(both_by_arm_n)
+    squeezed_n = largest_of_columns(np.where(closing, both_by_arm_n, 0))
     released = episodes.worst(np.where(lets_go, place, 0))
     # The final state of an episode is not on the tape, so it is extrapolated from the things' velocities.
     next_m = (height_m + episodes["object_velocity"][:, 2::3] * period_s).min(axis=1)
@@ -61,7 +64,7 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     nonempty = episodes.lengths > 0
     start_m, pressed = np.zeros((count, height_m.shape[1])), np.zeros(count, bool)
     start_m[nonempty] = height_m[episodes.starts[nonempty]]
-    rise_m = (height_m - np.repeat(start_m, episodes.lengths, axis=0)).max(axis=1)
+    rise_m = largest_of_columns(height_m - np.repeat(start_m, episodes.lengths, axis=0))
     pressed[nonempty] = both_n[(episodes.starts + episodes.lengths - 1)[nonempty]] > TOUCHED_N
     return EpisodeSummary(
         touched=episodes.worst(either_n) > TOUCHED_N,

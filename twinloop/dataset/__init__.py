@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from twinloop.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from twinloop.dataset._describe import count_rejected as count_rejected
     from twinloop.dataset._describe import describe as describe
     from twinloop.dataset._merge import merge as merge
     from twinloop.dataset._query import QUERY_TIMEOUT_S as QUERY_TIMEOUT_S
@@ -39,6 +40,7 @@ __getattr__, __dir__ = lazy_exports(
         "TransitionBatch": "transitions",
         "VerifyReport": "_verify",
         "WriterLock": "lock",
+        "count_rejected": "_describe",
         "dataset_digest": "identity",
         "describe": "_describe",
         "encoder_version": "video",

@@ -62,6 +62,15 @@ def describe(path: Path | str) -> dict:
     }
 
 
+def count_rejected(dataset: Dataset) -> dict[str, int]:
+    """Return verdict -> number of rejected attempts, as in `describe`. Only one column is read."""
+    verdicts = Counter[str]()
+    for entry in dataset.entries:
+        verdicts.update(map(current_verdict, dataset.episodes(entry, ["verdict"])["verdict"].to_pylist()))
+    del verdicts[ACCEPTED]
+    return dict(sorted(verdicts.items()))
+
+
 def _failures(attempts: pa.Table) -> dict[str, int]:
     """Return failure name -> number of attempts, the most common first."""
     names = attempts["failure"].to_pylist() if "failure" in attempts.column_names else []

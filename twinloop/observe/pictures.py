@@ -1,29 +1,41 @@
-"""Images and labels that cameras add to a recording, and the true poses and lenses of the cameras."""
+"""Images and labels that cameras add to a recording, and the true poses and lenses of the cameras.
+
+The modules that render are imported on first use, so that a run without cameras starts sooner.
+"""
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from twinloop.observe.appearance import camera_in_mount, fov_deg
 from twinloop.observe.camera import CameraConfig, intrinsics_of
-from twinloop.observe.image import sensed
 from twinloop.observe.image_settings import image_settings
 from twinloop.observe.label_ids import things_in
 from twinloop.observe.moments import shown_in
 from twinloop.observe.recording import PREFIX, Feature, Frames, HeldFrames, Pictures
-from twinloop.observe.renderer import Renderer
-from twinloop.observe.truth import label_features, label_name, labels_of
 from twinloop.randomize.draw import Draws
 from twinloop.simulate.episodes import Episodes
 from twinloop.twin.twin import Twin
 
+if TYPE_CHECKING:
+    from twinloop.observe.renderer import Renderer
+
 DEPTH = "_depth"
+
+
+def renderer_of(twin: Twin, cameras: Mapping[str, CameraConfig]) -> "Renderer":
+    from twinloop.observe.renderer import Renderer
+
+    return Renderer(twin, cameras)
 
 
 def picture_features(cameras: Mapping[str, CameraConfig], twin: Twin) -> tuple[Feature, ...]:
     """Images of the cameras, and their labels."""
     features = list(sensor_features(cameras))
     if any(camera.labels for camera in cameras.values()):
+        from twinloop.observe.truth import label_features
+
         things = things_in(twin, cameras)
         for name, camera in cameras.items():
             features += label_features(name, camera, things)
@@ -43,7 +55,10 @@ def sensor_features(cameras: Mapping[str, CameraConfig]) -> tuple[Feature, ...]:
     return tuple(features)
 
 
-def pictures_of(episodes: Episodes, renderer: Renderer, *, seed: int) -> Pictures:
+def pictures_of(episodes: Episodes, renderer: "Renderer", *, seed: int) -> Pictures:
+    from twinloop.observe.image import sensed
+    from twinloop.observe.truth import label_name, labels_of
+
     def film(rows: np.ndarray) -> Iterator[Mapping[str, Frames]]:
         for row in map(int, rows):
             values = {column: float(array[row]) for column, array in episodes.draws.values.items()}

@@ -22,8 +22,7 @@ from twinloop.dataset.versions import versions
 from twinloop.fleet.capacity import grouped
 from twinloop.fleet.same_versions import refuse_other_versions
 from twinloop.observe.features import observe
-from twinloop.observe.pictures import calibration_columns, picture_features, pictures_of
-from twinloop.observe.renderer import Renderer
+from twinloop.observe.pictures import calibration_columns, picture_features, pictures_of, renderer_of
 from twinloop.randomize.draw import EpisodeRange
 from twinloop.run.config import RunConfig, config_from_text
 from twinloop.run.plugin_versions import plugin_versions_of
@@ -38,6 +37,7 @@ from twinloop.twin.twin import Twin
 
 if TYPE_CHECKING:
     from twinloop.curate.discriminator.curator import Curator
+    from twinloop.observe.renderer import Renderer
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Producer:
         self._sampler = config.sampler()
         self._expert = Expert(self._twin, config.expert, width=job.width, seed=self._seed)
         # Created before the first episode, so that a machine without OpenGL fails at once.
-        self._renderer = Renderer(self._twin, config.cameras) if config.cameras else None
+        self._renderer = renderer_of(self._twin, config.cameras) if config.cameras else None
         installed = versions(
             picture_features(config.cameras, self._twin), films=bool(config.cameras), engine=job.engine
         )
@@ -125,7 +125,7 @@ def _write(
     config: RunConfig,
     twin: Twin,
     job: GenerateJob,
-    renderer: Renderer | None,
+    renderer: "Renderer | None",
     curator: "Curator | None",
 ) -> ShardDraft:
     recording = observe(episodes, twin, config.observe, seed=config.rollout.seed)

@@ -7,7 +7,7 @@ parameter does not change any other value, and two configs that differ in one ro
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from zlib import crc32
 
 import numpy as np
@@ -60,7 +60,13 @@ def _of_thing(column: str, thing: str) -> str:
 
 def nominal_values(count: int) -> dict[str, np.ndarray]:
     """Column -> (count,) nominal values."""
-    return {column: np.full(count, BY_NAME[column.partition(".")[0]].nominal) for column in COLUMNS}
+    return dict(zip(COLUMNS, np.repeat(_nominal()[:, None], count, axis=1), strict=True))
+
+
+@cache
+def _nominal() -> np.ndarray:
+    """(columns,) nominal values of all columns of the table."""
+    return np.array([BY_NAME[column.partition(".")[0]].nominal for column in COLUMNS], float)
 
 
 def nominal_elements(parameter: Parameter, count: int) -> np.ndarray:
@@ -125,6 +131,11 @@ class Sampler:
         self.varied = tuple(column for column in COLUMNS if column.partition(".")[0] in rows) + tuple(
             column for parameter, thing in self._others for column in parameter.columns_of(thing)
         )
+        self._by_column = {
+            column: distribution
+            for column in COLUMNS
+            if (distribution := self._elements.get(column) or self.randomization.get(column.partition(".")[0]))
+        }
         self._sequences = [
             _sequence(seed),
             *(_own_sequence(parameter.name, len(parameter.columns), seed) for parameter in PLUGINS),
@@ -132,23 +143,15 @@ class Sampler:
 
     def draw(self, first: int, stop: int) -> Draws:
         points = self.unit_points(first, stop)
-        values: dict[str, np.ndarray] = {}
-        for column in COLUMNS:
-            distribution = self._distribution(column)
-            if distribution is None:
-                values[column] = np.full(stop - first, BY_NAME[column.partition(".")[0]].nominal)
-            else:
-                unit = _UnitStream(points[column], column, first, self.seed)
-                values[column] = np.asarray(distribution.sample(unit.next), float)
+        values = nominal_values(stop - first)
+        for column, distribution in self._by_column.items():
+            unit = _UnitStream(points[column], column, first, self.seed)
+            values[column] = np.asarray(distribution.sample(unit.next), float)
         for (parameter, thing), distribution in self._others.items():
             for column in parameter.columns_of(thing):
                 unit = _UnitStream(points[column], column, first, self.seed)
                 values[column] = np.asarray(distribution.sample(unit.next), float)
         return Draws(np.arange(first, stop), values, self.varied)
-
-    def _distribution(self, column: str) -> Distribution | None:
-        """The distribution of a column of the table: that of its element, or that of its row."""
-        return self._elements.get(column) or self.randomization.get(column.partition(".")[0])
 
     def unit_points(self, first: int, stop: int) -> dict[str, np.ndarray]:
         """Varied column -> (n,) points of the unit interval that its values are made from: their quantiles."""
@@ -168,7 +171,7 @@ class Sampler:
         begin = 0
         for sequence in self._sequences:
             names = COLUMNS[begin : begin + sequence.dimensions]
-            varied = [index for index, column in enumerate(names) if self._distribution(column) is not None]
+            varied = [index for index, column in enumerate(names) if column in self._by_column]
             if varied:
                 values = sequence.points(first, stop, varied)
                 points |= {begin + index: values[:, place] for place, index in enumerate(varied)}

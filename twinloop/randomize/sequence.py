@@ -59,7 +59,7 @@ class Sequence:
         # The groups that occur, in order. np.unique would import numpy.ma.
         for group in np.flatnonzero(np.bincount(groups)):
             mine = groups == group
-            points[:, mine] = _group_points(index, self._keys_of(int(group)))[:, member[mine]]
+            points[:, mine] = _group_points(index, self._keys_of(int(group)), member[mine])
         return (points + 0.5) / 2.0**BITS
 
     def _keys_of(self, group: int) -> np.ndarray:
@@ -80,15 +80,15 @@ class Sequence:
         self._scrambled = group + 1
 
 
-def _group_points(index: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """(n, GROUP) integers of BITS bits: the points of one group."""
+def _group_points(index: np.ndarray, keys: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """(n, members) integers of BITS bits: the points of these dimensions of one group."""
     order = _permuted(index, keys[:1], keep_highest=True)
-    return _permuted(sobol(order[:, 0]), keys[1:])
+    return _permuted(sobol(order[:, 0])[:, members], keys[1:][members])
 
 
 def _strata(keys: np.ndarray) -> np.ndarray:
     """(GROUP * SIDE, EARLY) 1 if an early point of a group is in a stratum of a dimension, else 0."""
-    points = _group_points(np.arange(EARLY, dtype=np.uint64)[:, None], keys)
+    points = _group_points(np.arange(EARLY, dtype=np.uint64)[:, None], keys, np.arange(GROUP))
     stratum = points.T[:, None, :] >> np.uint64(BITS - SIDE.bit_length() + 1)
     return (stratum == np.arange(SIDE, dtype=np.uint64)[:, None]).reshape(-1, len(points)).astype(np.float32)
 

@@ -50,11 +50,12 @@ def point_jacobian(
         point: (n, 3).
         slides: places of slide joints; the others are hinges.
     """
-    ax, ay, az = (axes[:, :, axis].T for axis in range(3))
-    rx, ry, rz = (point[:, axis] - anchors[:, :, axis].T for axis in range(3))
-    out = np.empty((6, *ax.shape))
+    out = np.empty((6, axes.shape[1], len(axes)))
+    out[3:] = axes.transpose(2, 1, 0)
+    ax, ay, az = out[3:]
+    # Without `out` the result would have the memory order of the anchors, and the products would be slow.
+    rx, ry, rz = np.subtract(point.T[:, None], anchors.transpose(2, 1, 0), out=np.empty((3, *ax.shape)))
     out[0], out[1], out[2] = ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
-    out[3], out[4], out[5] = ax, ay, az
     for place in slides:
         out[:3, place], out[3:, place] = out[3:, place], 0.0
     return out

@@ -297,7 +297,7 @@ class Cell(SceneState):
 
     def jacobian_of(self, index: ArmIndex) -> np.ndarray:
         """(6, joints, width) Jacobian of the tool of one arm."""
-        joints, tool = index.joints, self._site_pos[:, index.tool_site]
+        joints, tool = index.joint_range, self._site_pos[:, index.tool_site]
         return point_jacobian(self._hinges[:, joints], self._anchors[:, joints], tool, index.slides)
 
     def _look(self) -> None:

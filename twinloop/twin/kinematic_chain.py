@@ -32,11 +32,6 @@ class _Segment:
         skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
         return skew, skew @ skew
 
-    def turned(self, angles: np.ndarray) -> np.ndarray:
-        """(n, 3, 3) rotations about the axis, by Rodrigues' formula."""
-        skew, square = self.skew
-        return IDENTITY + np.sin(angles)[:, None, None] * skew + (1 - np.cos(angles))[:, None, None] * square
-
 
 @dataclass(frozen=True)
 class ToolPoses:
@@ -84,6 +79,11 @@ class KinematicChain:
         still = [model.joint(joint).name for joint in self._joints if joint not in self._segments]
         if still:
             raise ValueError(f"joints {still} do not move site {model.site(site).name!r}")
+        segments = self._segments.values()
+        self._order = [self._joints.index(joint) for joint in self._segments]  # columns, from the base to the tool
+        self._slides = [column for column, part in zip(self._order, segments, strict=True) if part.slides]
+        self._references = np.array([[part.reference] for part in segments])
+        self._skews = np.array([part.skew for part in segments]).transpose(1, 0, 2, 3)[:, :, None]
         self._tool_translation_m = translation + rotation @ model.site_pos[site]
         self._tool_rotation = rotation @ _matrix(model.site_quat[site])
 
@@ -143,25 +143,38 @@ class KinematicChain:
 
     def frames(self, positions: np.ndarray) -> ToolPoses:
         """The site at (n, joints) joint positions."""
-        n = len(positions)
+        n, joints = len(positions), len(self._joints)
         rotation, point = np.broadcast_to(IDENTITY, (n, 3, 3)), np.zeros((n, 3))
-        anchors, axes, slides = {}, {}, {}
-        for joint, segment in self._segments.items():
+        anchors, axes = np.empty((joints, n, 3)), np.empty((joints, n, 3))
+        # Whatever does not depend on the joints before is computed for all joints at once: a call of NumPy takes longer
+        # than its work for some ten poses.
+        displacement = positions.T[self._order] - self._references
+        turned = _turned(displacement, self._skews)
+        for place, (column, segment) in enumerate(zip(self._order, self._segments.values(), strict=True)):
             point = point + rotation @ segment.translation_m
             rotation = rotation @ segment.rotation
-            displacement = positions[:, self._joints.index(joint)] - segment.reference
-            anchors[joint], axes[joint], slides[joint] = point, rotation @ segment.axis, segment.slides
+            anchors[column], axes[column] = point, rotation @ segment.axis
             if segment.slides:
-                point = point + axes[joint] * displacement[:, None]
+                point = point + axes[column] * displacement[place][:, None]
             else:
-                rotation = rotation @ segment.turned(displacement)
+                rotation = rotation @ turned[place]
         point = point + rotation @ self._tool_translation_m
-        jacobian = np.zeros((n, 6, len(self._joints)))
-        for column, joint in enumerate(self._joints):
-            axis = axes[joint]
-            jacobian[:, :3, column] = axis if slides[joint] else cross(axis, point - anchors[joint])
-            jacobian[:, 3:, column] = 0.0 if slides[joint] else axis
+        jacobian = np.empty((n, 6, joints))
+        jacobian[:, :3] = cross(axes, point - anchors).transpose(1, 2, 0)
+        jacobian[:, 3:] = axes.transpose(1, 2, 0)
+        for column in self._slides:
+            jacobian[:, :3, column], jacobian[:, 3:, column] = axes[column], 0.0
         return ToolPoses(point, rotation @ self._tool_rotation, jacobian)
+
+
+def _turned(angles: np.ndarray, skews: np.ndarray) -> np.ndarray:
+    """(joints, n, 3, 3) rotations by (joints, n) angles about axes, by Rodrigues' formula.
+
+    Args:
+        skews: (2, joints, 1, 3, 3) `_Segment.skew` of each axis.
+    """
+    sine, versine = np.sin(angles)[..., None, None], (1 - np.cos(angles))[..., None, None]
+    return IDENTITY + sine * skews[0] + versine * skews[1]
 
 
 def _path_to(model: mujoco.MjModel, body: int) -> list[int]:

@@ -115,6 +115,12 @@ class ArmIndex:
         """Its part of arrays over the joints of all arms."""
         return self.arm.joints
 
+    @cached_property
+    def joint_range(self) -> slice | np.ndarray:
+        """`joints` as a slice, which selects without a copy, if they are consecutive."""
+        first, last = int(self.joints[0]), int(self.joints[-1])
+        return slice(first, last + 1) if np.array_equal(self.joints, np.arange(first, last + 1)) else self.joints
+
 
 @dataclass(frozen=True)
 class Twin(ControlRate):
