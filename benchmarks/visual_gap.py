@@ -237,7 +237,7 @@ class Study:
         )  # fmt: skip
 
     def finetune(self, arm: str, demos: int) -> None:
-        """Mix demonstrations of the cell with those of the twin, half and half."""
+        """Mix demonstrations of the cell with those of the twin."""
         self._kept(
             f"finetune-{arm}-{demos}",
             lambda: twinloop(

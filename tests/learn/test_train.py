@@ -175,6 +175,13 @@ def test_the_number_of_episodes_limits_the_new_data_only(trained, reached, tmp_p
     assert limited.digest != finetuning(config).digest
 
 
+@pytest.mark.parametrize(("most", "share"), [(10, 0.9), (None, 0.75)])
+def test_few_new_episodes_have_a_small_share_of_a_batch(trained, reached, tmp_path, most: int | None, share: float):
+    real = reaching(tmp_path / "real", episodes=40, gain=0.15, source="real", seed=9)
+    job = finetuning(FinetuneConfig(trained.checkpoint.path, data=(real,), keep=(reached,), most=most, train=SHORT))
+    assert job.weights == pytest.approx((1 - share, share))
+
+
 def _gain(path: Path, *, real: bool) -> float:
     """The share of the way to the goal that the first action goes, by least squares."""
     way = np.random.default_rng(0).uniform(-1, 1, (200, 2)).astype(np.float32)

@@ -134,7 +134,7 @@ def finetune(
     out: PathOrStr,
     *,
     keep: DatasetLike | Iterable[DatasetLike] = (),
-    share: float = 0.5,
+    share: float | None = None,
     freeze: Iterable[str] = (),
     settings: Mapping[str, Any] | None = None,
     steps: int | None = None,
@@ -150,7 +150,8 @@ def finetune(
         data: what to adapt to.
         out: the new checkpoint's folder.
         keep: data of the earlier training that is mixed in, so that the policy does not forget it.
-        share: the part of every batch that comes from `keep`.
+        share: the part of every batch that comes from `keep`. Default: 0.9 with 10 new episodes, 0.72 with 50, and 0.5
+            with thousands.
         freeze: parts of the network that do not change.
         settings: settings of the policy that change. The shape of the network must not.
         steps, batch, learning_rate, seed, on_progress: as for `train`.

@@ -33,7 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep", type=Path, nargs="+", default=[], metavar="DATASET", help="datasets of the first training to mix in"
     )
     parser.add_argument(
-        "--share", type=number(0, 1), default=0.5, metavar="S", help="share of --keep data in a batch (default 0.5)"
+        "--share",
+        type=number(0, 1),
+        metavar="S",
+        help="share of --keep data in a batch (default: 0.9 with 10 new episodes, 0.72 with 50, 0.5 with thousands)",
     )
     parser.add_argument("--freeze", default="", metavar="NAME,...", help="parts of the network to freeze")
     parser.add_argument(

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from twinloop.diagnose.report import GapFinding, GapReport, Interval, RowEstimate
+from twinloop.learn import real_share
 from twinloop.randomize.parameter import Gap
 from twinloop.randomize.table import BY_NAME
 
@@ -347,8 +348,3 @@ def _looked_at(report: GapReport) -> PlanItem:
         "unmodelled", "look", f"look at {episodes}: the simulator does not model the cause, so no range covers it",
         0.5 * points, (0.0, points), hours=1.0, assumed="looking at episodes explains half of it",
     )  # fmt: skip
-
-
-def real_share(demonstrations: int) -> float:
-    """Share of real data in a training batch: a quarter with 40 demonstrations, at most half."""
-    return round(0.5 * demonstrations / (demonstrations + 40), 2)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from twinloop.learn.card import Card as Card
     from twinloop.learn.checkpoint import Checkpoint as Checkpoint
     from twinloop.learn.chunks import ActingConfig as ActingConfig
+    from twinloop.learn.mixture import real_share as real_share
     from twinloop.learn.optimise import TrainConfig as TrainConfig
     from twinloop.learn.policy import Policy as Policy
     from twinloop.learn.runtime import PolicyRuntime as PolicyRuntime
@@ -27,5 +28,6 @@ __getattr__, __dir__ = lazy_exports(
         "Candidate": "candidate",
         "ActingConfig": "chunks",
         "Space": "space",
+        "real_share": "mixture",
     },
 )

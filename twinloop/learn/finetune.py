@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from twinloop.dataset import Dataset
 from twinloop.errors import CheckpointError, UsageError, nearest
 from twinloop.learn.checkpoint import load, with_settings
+from twinloop.learn.mixture import real_share
 from twinloop.learn.optimise import TrainConfig
 from twinloop.learn.space import table_of
 from twinloop.learn.training_job import TrainingJob, TrainingJobConfig, prepare
@@ -17,7 +19,7 @@ class FinetuneConfig:
 
     Attributes:
         data: new datasets.
-        keep: old datasets, which make up `share` of every batch.
+        keep: old datasets, which make up `share` of every batch; None: all but `real_share` of the new episodes.
         most: largest number of episodes of each new dataset. Old datasets are used whole.
         as_real: those of `data` and `keep` that are simulated in a twin which is fitted to the robot; see
             `TrainingJobConfig`.
@@ -27,7 +29,7 @@ class FinetuneConfig:
     checkpoint: Path
     data: tuple[Path, ...]
     keep: tuple[Path, ...] = ()
-    share: float = 0.5
+    share: float | None = None
     rate_hz: float | None = None
     most: int | None = None
     train: TrainConfig = field(default_factory=lambda: TrainConfig(steps=500, learning_rate=1e-4))
@@ -76,9 +78,16 @@ def _mix(config: FinetuneConfig) -> str | None:
     """Return the mix: new and old data get their shares, divided equally among their datasets."""
     if not config.keep:
         return None
-    weights = {path.name: (1 - config.share) / len(config.data) for path in config.data}
-    weights |= {path.name: config.share / len(config.keep) for path in config.keep}
+    share = 1 - real_share(_count_new(config)) if config.share is None else config.share
+    weights = {path.name: (1 - share) / len(config.data) for path in config.data}
+    weights |= {path.name: share / len(config.keep) for path in config.keep}
     return ",".join(f"{name}={weight}" for name, weight in weights.items())
+
+
+def _count_new(config: FinetuneConfig) -> int:
+    """The number of new episodes."""
+    accepted = [sum(entry.accepted for entry in Dataset.open(path).entries) for path in config.data]
+    return sum(count if config.most is None else min(count, config.most) for count in accepted)
 
 
 def _refuse_unknown_parts(config: FinetuneConfig, parts: list[str]) -> None:

@@ -184,6 +184,14 @@ def weights_of(sources: Sequence[DataSource], mix: str | None) -> list[float]:
     return list(weights / weights.sum())
 
 
+def real_share(episodes: int) -> float:
+    """Share of real data, or of other new data, in a training batch: a quarter with 40 episodes, at most half.
+
+    With a larger share of few episodes, a policy learns them by heart and forgets the rest.
+    """
+    return round(0.5 * episodes / (episodes + 40), 2)
+
+
 def _weight(piece: str, text: str) -> float:
     try:
         weight = float(text)

@@ -10,7 +10,7 @@ from twinloop.curate.rates import Rate
 from twinloop.deploy.gated_trials import TrialsConfig, TrialsResult, deploy_trials, gated_trials, success_in
 from twinloop.deploy.questions import People
 from twinloop.deploy.robots import Workplace
-from twinloop.diagnose.plan import make_plan, real_share
+from twinloop.diagnose.plan import make_plan
 from twinloop.diagnose.report import GapReport, read_report
 from twinloop.durable import storage_errors
 from twinloop.fleet.executor import LOCAL, Executor
@@ -18,6 +18,7 @@ from twinloop.gate import load_evaluation, write_evaluation
 from twinloop.gate.evaluate import evaluate, unseen_seed
 from twinloop.gate.evaluation import rate_json
 from twinloop.gate.rules.config import load_rules
+from twinloop.learn import real_share
 from twinloop.learn.candidate import candidate_of
 from twinloop.learn.card import Card, read_card
 from twinloop.pipeline.diagnose import DiagnoseConfig, diagnose
