@@ -128,7 +128,7 @@ class Part:
 
     @property
     def _beginning(self) -> str:
-        return {"wide": "wide", "real": ""}.get(self.strategy, "usual")
+        return {"wide": "wide", "real": "", "adr": "adr"}.get(self.strategy, "usual")
 
     def _shared(self) -> dict[Path, Path]:
         """Shared place -> place in this part's folder, of what several parts have in common."""
