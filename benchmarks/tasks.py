@@ -32,6 +32,7 @@ from twinloop.simulate.cell import Cell
 from twinloop.simulate.expert import Expert
 from twinloop.simulate.rollout import rollout
 from twinloop.twin.robots import robots
+from twinloop.twin.task import Task
 from twinloop.twin.task_checks import unfit
 from twinloop.twin.tasks import tasks
 
@@ -42,13 +43,15 @@ randomization:
   physics:
     object_position_noise_cm: [-2, 2]
     object_yaw_deg: [-45, 45]
-    object_mass_kg: [0.05, 0.3]
+    object_mass_kg: [{light}, {heavy}]
     friction_coefficient: [0.4, 1.0]
     target_position_noise_cm: [-3, 3]
-  environment: {fixture_position_noise_cm: [-1.5, 1.5], fixture_yaw_deg: [-5, 5]}
+  environment: {{fixture_position_noise_cm: [-1.5, 1.5], fixture_yaw_deg: [-5, 5]}}
 """,
     "realistic": "\nrandomization: realistic\n",
 }
+MASS_KG = (0.05, 0.3)
+"""Default range. A task with a range of its own limits it: a sheet of 10 x 10 x 0.6 cm cannot weigh 0.3 kg."""
 SEEDS = {"default": 60_000, "realistic": 61_000}
 """Not seeds that tasks were worked on with. Cells with other seeds are of tasks that have not changed since."""
 SEEDS_AGAIN = {
@@ -76,17 +79,25 @@ CHANGED = ("handover", "lay_cloth", "push_to_goal")
 NEWEST = {"default": 84_000, "realistic": 85_000}
 SEEDS_OF_CELL |= {(robot, task): NEWEST for task in CHANGED for robot in robots()}
 SEEDS_OF_CELL |= dict.fromkeys(BELOW, NEWEST)
+SEEDS_OF_CELL |= {(robot, "lay_cloth"): NEWEST | {"default": 86_000} for robot in robots()}
 """Cells that were below their goal under `realistic`, and the other cells of tasks that were changed for that, measured
-with `--episodes 64 --again`. The causes were looked for with seeds 900 and 901."""
+with `--episodes 64 --again`. The causes were looked for with seeds 900 and 901. `lay_cloth` under the
+default ranges was measured again when these had got the task's own masses."""
 GOALS = {"default": 0.9, "realistic": 0.8}
 """Share of accepted episodes that a cell is to reach."""
 SLOW = {"lay_cloth": 16, "pour": 16}
 """Episodes of tasks whose physics costs much, at most; robots of `SEEDS_OF_ROBOT` have all."""
 
 
+def ranges_of(task: Task, ranges: str) -> str:
+    """The section `randomization` of a cell, as YAML."""
+    own = task.own_ranges.get("object_mass_kg", MASS_KG)
+    return RANGES[ranges].format(light=max(own[0], MASS_KG[0]), heavy=min(own[1], MASS_KG[1]))
+
+
 def measured(robot: str, task: str, ranges: str, episodes: int, seed: int) -> dict[str, Any]:
     """One cell of the table."""
-    text = f"scene: {{robot: {robot}, task: {task}}}\nrollout: {{seed: {seed}}}{RANGES[ranges]}"
+    text = f"scene: {{robot: {robot}, task: {task}}}\nrollout: {{seed: {seed}}}{ranges_of(tasks()[task], ranges)}"
     try:
         config = config_from_text(text, name=f"{robot}-{task}", folder=Path())
         twin = twin_of(config)

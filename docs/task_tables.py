@@ -126,22 +126,21 @@ def _rate(cell: dict[str, Any] | None, marks: dict[int, str]) -> str:
 def _reasons(measured: dict[str, Any]) -> str:
     """Cells below their goal, with the most common reasons and what sets rejected episodes apart."""
     lines: list[str] = []
-    below: dict[str, None] = {}
     for name, cell in measured.items():
         robot, task, ranges = name.split("/")
         if cell["accepted"] < ENOUGH[ranges] * cell["episodes"]:
             reasons = ", ".join(f"{reason} {count}" for reason, count in cell["rejected"].items())
             failures = ", ".join(f"{failure} {count}" for failure, count in cell["failures"].items())
             counts = f"{reasons} ({failures})" if failures else reasons
-            below[robot] = None
             lines.append(f"- `{task}` with `{robot}`, {ranges}: {counts}. {_cause(cell)}".rstrip())
+    limits = "".join(f"\n\n{_limits(robot)}" for robot in robots().values() if robot.is_short)
     if not lines:
-        return ""
+        return f"All {len(measured)} cells reach 90 % (`realistic`: 80 %).{limits}"
     return (
         "Cells below 90 % (`realistic`: 80 %), with their most common reasons and failures, the phase in which most "
         "rejected episodes end, and the physical quantities that set them apart from accepted ones (medians):\n\n"
         + "\n".join(lines)
-        + "".join(f"\n\n{_limits(robots()[name])}" for name in below if robots()[name].is_short)
+        + limits
     )
 
 
