@@ -46,10 +46,8 @@ def ending_of(episodes: Episodes, twin: Twin) -> EpisodeSummary:
     arms, height_m = len(twin.arms), _thing_heights_m(episodes, twin)
     forces = episodes["contact"][:, : 2 * arms].reshape(-1, arms, 2)
     # (frames, arms) that the fingers of each hand press with.
-    both_by_arm_n, either_n = (
-        np.minimum(forces[..., 0], forces[..., 1]),
-        largest_of_columns(forces.reshape(-1, 2 * arms)),
-    )
+    both_by_arm_n = np.minimum(forces[..., 0], forces[..., 1])
+    either_n = largest_of_columns(forces.reshape(-1, 2 * arms))
     place = _places(episodes)
     closing = _commanded_to_close(episodes, twin)
     # A release is a command to open right after one to close, so pressing with open fingers is not a release.
