@@ -101,7 +101,7 @@ def test_the_task_is_that_of_the_cell_and_another_one_is_refused(tmp_path):
 
 
 def test_a_robot_without_a_scene_to_see_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="sees: scene: twin has readings only"):
+    with pytest.raises(UsageError, match="cannot see the scene: twin has readings only"):
         collect(
             "twin", tmp_path / "d", episodes=1, stop_file=tmp_path / "stop", config=CollectConfig(sees="scene")
         )  # fmt: skip

@@ -174,7 +174,7 @@ def _leader(
 
 
 def scene_of(robot: LiveRobot, sees: Sees) -> Callable[[], Reading] | None:
-    """What shows the scene to a scripted demonstrator; None if it sees the robot's readings.
+    """Return the function with which a scripted demonstrator sees the scene; None if it sees the robot's readings.
 
     Raises:
         UsageError: the demonstrator should see the scene, and the robot has readings only.
@@ -183,8 +183,8 @@ def scene_of(robot: LiveRobot, sees: Sees) -> Callable[[], Reading] | None:
         return None
     if not isinstance(robot, RehearsalRobot):
         raise UsageError(
-            f"sees: scene: {robot.describe().id} has readings only, and rehearsal cells have a scene to see; "
-            "let the demonstrator see readings"
+            f"the demonstrator cannot see the scene: {robot.describe().id} has readings only. Use a rehearsal cell, or "
+            "let the demonstrator see readings (the default)"
         )
     return partial(scene_seen_by_a_person, robot)
 

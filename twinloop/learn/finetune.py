@@ -19,7 +19,8 @@ class FinetuneConfig:
 
     Attributes:
         data: new datasets.
-        keep: old datasets, which make up `share` of every batch; None: all but `real_share` of the new episodes.
+        keep: old datasets.
+        share: share of the old data in a batch. None: 1 - `real_share` of the number of new episodes.
         most: largest number of episodes of each new dataset. Old datasets are used whole.
         as_real: those of `data` and `keep` that are simulated in a twin which is fitted to the robot; see
             `TrainingJobConfig`.
