@@ -1,7 +1,9 @@
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -119,3 +121,15 @@ def test_a_run_that_accepted_nothing_exports_nothing(tmp_path):
     info = json.loads((tmp_path / "d/meta/info.json").read_text())
     assert (info["total_episodes"], info["total_frames"]) == (0, 0)
     assert json.loads((tmp_path / "d/meta/stats.json").read_text()) == {}
+
+
+def test_a_shard_with_nullable_columns_is_encoded_again(path, tmp_path):
+    shutil.copytree(path, tmp_path / "d")
+    file = sorted((tmp_path / "d").glob("shards/*/frames.parquet"))[0]
+    frames = pq.read_table(file)
+    pq.write_table(frames.cast(pa.schema([field.with_nullable(True) for field in frames.schema])), file)
+    for source, out in ((path, tmp_path / "before"), (tmp_path / "d", tmp_path / "after")):
+        out.mkdir()
+        export(Dataset.open(source), out)
+    data = "data/chunk-000/file-000.parquet"
+    assert pq.read_table(tmp_path / "after" / data).equals(pq.read_table(tmp_path / "before" / data))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.work import die_always, die_once, double, report_warm_up, run_out_of_disk, stumble
+from tests.fleet.work import die_always, die_once, double, four_at_once, report_warm_up, run_out_of_disk, stumble
 from twinloop.errors import StorageError, WorkerError
 from twinloop.fleet import local
 from twinloop.fleet.local import count_prepared, dismiss, prepare, run_local
@@ -63,3 +63,10 @@ def test_prepared_workers_that_are_not_used_end():
     dismiss()
     assert not local._PREPARED
     assert all(process.returncode is not None for process in processes)
+
+
+def test_work_that_does_several_items_at_once_gets_every_item_once(tmp_path: Path):
+    results = sorted(run_local(four_at_once, str(tmp_path), range(22), workers=3))
+    assert results == [(item, 2 * item) for item in range(22)]
+    counts = [[int(word) for word in file.read_text().split()] for file in tmp_path.iterdir()]
+    assert sum(done for done, _ in counts) == 22

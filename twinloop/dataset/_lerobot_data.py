@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from twinloop.durable import DurableFile, FileDigest
 
+from ._parquet_splice import SplicedWriter
 from .manifest import ShardEntry
-from .parquet import frame_field, frame_options, to_column, to_numpy
+from .parquet import encode, frame_field, frame_options, to_column, to_numpy
 from .reader import Dataset
 from .stats import sampled_rows
 
@@ -108,22 +108,33 @@ def _write_file(
     fields = [frame_field(feature) for feature in dataset.header.columns]
     fields += [pa.field(name, pa.type_for_alias(alias), nullable=False) for name, alias in COUNTERS.items()]
     schema = pa.schema(fields)
-    options = frame_options(schema, ordered=["episode_index", "index"])
     samples = []
     frame = file.first_frame
-    with DurableFile(out / file.path) as sink, pq.ParquetWriter(sink, schema, **options) as writer:
-        for table in _read_ahead(dataset, file, schema, tasks):
-            writer.write_table(table, row_group_size=table.num_rows)
+    with DurableFile(out / file.path) as sink:
+        writer = SplicedWriter(sink, schema, _options(schema))
+        for table, columns in _read_ahead(dataset, file, schema, tasks):
+            writer.append(columns)
             rows = sampled_rows(frame, frame + table.num_rows, dataset.frame_count) - frame
             samples.append({name: to_numpy(table[name])[rows] for name in schema.names})
             frame += table.num_rows
+        writer.close()
     return sink.digest, samples
 
 
-def _read_ahead(dataset: Dataset, file: DataFile, schema: pa.Schema, tasks: Mapping[str, int]) -> Iterator[pa.Table]:
-    """Yield the tables of a file's shards. The next shard is read while the caller writes the current one."""
+def _options(schema: pa.Schema) -> dict:
+    return frame_options(schema, ordered=["episode_index", "index"])
+
+
+NumberedShard = tuple[pa.Table, list[memoryview]]
+"""The frames of a shard with their counters, and Parquet files that have the same columns."""
+
+
+def _read_ahead(
+    dataset: Dataset, file: DataFile, schema: pa.Schema, tasks: Mapping[str, int]
+) -> Iterator[NumberedShard]:
+    """Yield the shards of a file. The next shard is read while the caller writes the current one."""
     episode, frame = file.first_episode, file.first_frame
-    pending: Future[pa.Table] | None = None
+    pending: Future[NumberedShard] | None = None
     with ThreadPoolExecutor(max_workers=1) as reader:
         for entry in file.entries:
             begun = reader.submit(_numbered, dataset, entry, schema, tasks, episode=episode, frame=frame)
@@ -144,8 +155,8 @@ def _numbered(
     *,
     episode: int,
     frame: int,
-) -> pa.Table:
-    table = dataset.frames(entry)
+) -> NumberedShard:
+    frames = dataset.frames(entry)
     episodes = dataset.episodes(entry, ["task", "length"])
     lengths = to_numpy(episodes["length"])
     stored = np.flatnonzero(lengths)
@@ -157,5 +168,10 @@ def _numbered(
         "task_index": np.repeat(task_index, lengths[stored]),
     }
     columns = {name: to_column(values, schema.field(name)) for name, values in counters.items()}
-    ordered = [columns[name] if name in columns else table[name] for name in schema.names]
-    return pa.table(ordered, schema=schema)
+    table = pa.table([columns[name] if name in columns else frames[name] for name in schema.names], schema=schema)
+    recorded = [name for name in schema.names if name not in counters]
+    if all(frames.schema.field(name).equals(schema.field(name)) for name in recorded):
+        # The counters are encoded; the recorded columns are copied from the shard's file.
+        numbers = table.select(list(counters))
+        return table, [dataset.frames_file(entry), memoryview(encode(numbers, _options(numbers.schema)))]
+    return table, [memoryview(encode(table, _options(schema)))]

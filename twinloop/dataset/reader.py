@@ -86,6 +86,11 @@ class Dataset:
     def frames(self, entry: ShardEntry, columns: Iterable[str] | None = None) -> pa.Table:
         return read_table(self.path / SHARDS / entry.name / FRAMES, columns)
 
+    def frames_file(self, entry: ShardEntry) -> memoryview:
+        """Return the bytes of a shard's frames.parquet."""
+        with storage_errors(self.path):
+            return memoryview((self.path / SHARDS / entry.name / FRAMES).read_bytes())
+
     def episodes(self, entry: ShardEntry, columns: Iterable[str] | None = None) -> pa.Table:
         """Return a shard's episodes.parquet: one row per attempt, with its statistics."""
         return read_table(self.path / SHARDS / entry.name / EPISODES, columns)

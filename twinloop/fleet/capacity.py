@@ -99,7 +99,7 @@ def widths_of(
     }
 
 
-def grouped(ranges: Iterator[EpisodeRange], workers: int, stop: int) -> Iterator[list[EpisodeRange]]:
+def grouped(ranges: Iterator[EpisodeRange | None], workers: int, stop: int) -> Iterator[list[EpisodeRange]]:
     """Ranges that a worker simulates before it renders them: `FILMED_SLOTS` episodes, fewer at the end of a run.
 
     Rendering is slow. A worker that took many of the last ranges would keep them from idle workers, so a group has at
@@ -108,7 +108,7 @@ def grouped(ranges: Iterator[EpisodeRange], workers: int, stop: int) -> Iterator
     Args:
         stop: attempt after the last one of the run.
     """
-    for first in ranges:
+    for first in filter(None, ranges):
         group, episodes = [first], first[1] - first[0]
         share = (stop - first[0]) // (2 * workers)
         while episodes + first[1] - first[0] <= min(FILMED_SLOTS, share) and (following := next(ranges, None)):

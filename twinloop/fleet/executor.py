@@ -8,14 +8,28 @@ run items anywhere, in any order, twice, or again after a worker has died.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from twinloop.errors import UsageError, nearest
 from twinloop.plugins import load_plugins, plugin_names
 
 Work = Callable[[Any, Iterator[Any]], Iterator[tuple[Any, Any]]]
+AnyWork = TypeVar("AnyWork", bound=Work)
 
 BUILTIN = ("local", "ray")
+
+
+def overlapping(work: AnyWork) -> AnyWork:
+    """Mark work that does several items at once. Its iterator of items may yield None: ask again later.
+
+    Executors use it near the end of a run, to leave an item to a worker that is ready sooner. They need not.
+    """
+    work.__dict__["overlapping"] = True
+    return work
+
+
+def is_overlapping(work: Work) -> bool:
+    return "overlapping" in work.__dict__
 
 
 class Executor(Protocol):

@@ -19,7 +19,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from twinloop.errors import WorkerError
-from twinloop.fleet.executor import Work
+from twinloop.fleet.balance import Durations, Taken, leaves_to_others
+from twinloop.fleet.executor import Work, is_overlapping
 from twinloop.fleet.reports import error_of
 
 MAX_WORKER_FAILURES = 3
@@ -99,7 +100,6 @@ class _Worker:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         theirs.close()
         os.close(alive)
-        self.taken: list[Any] = []
 
     def send(self, message: Any) -> None:
         # A worker that has died is noticed when the driver reads from it.
@@ -129,6 +129,8 @@ class _Fleet:
     def __init__(self, work: Work, job: Any, waiting: deque):
         self.work, self.job, self.waiting = work, job, waiting
         self.workers: dict[Connection, _Worker] = {}
+        self.taken: dict[Connection, Taken] = {}
+        self.durations = Durations()
         self.failures = 0
 
     def run(self, workers: int) -> Iterator[tuple[Any, Any]]:
@@ -144,32 +146,42 @@ class _Fleet:
                     self.replace_worker(worker)
                     continue
                 if kind == "next":
-                    item = self.waiting.popleft() if self.waiting else None
-                    if item is not None:
-                        worker.taken.append(item)
-                    worker.send(item)
+                    worker.send(self.answer(connection))
                 elif kind == "done":
                     item, result = content
-                    worker.taken.remove(item)
+                    self.taken[connection].remove(item)
                     self.failures = 0
                     yield item, result
                 elif kind == "failed":
                     raise error_of(*content)
                 elif kind == "ended":
-                    del self.workers[connection]
+                    del self.workers[connection], self.taken[connection]
                     worker.end()
+
+    def answer(self, connection: Connection) -> tuple:
+        """The answer to a worker that asks for an item: ("item", item), ("later",) or ("end",)."""
+        if not self.waiting:
+            return ("end",)
+        taken = self.taken[connection]
+        others = [other for other in self.taken.values() if other is not taken]
+        if is_overlapping(self.work) and leaves_to_others(taken, others, len(self.waiting)):
+            return ("later",)
+        item = self.waiting.popleft()
+        taken.add(item)
+        return "item", item
 
     def start(self) -> None:
         module = self.work.__module__
         worker = _prepared(module) or _Worker(module)
         worker.send((self.work.__name__, self.job))
         self.workers[worker.connection] = worker
+        self.taken[worker.connection] = Taken(self.durations)
 
     def replace_worker(self, worker: _Worker) -> None:
         """Repeat the items of a worker that died, in a new one."""
         del self.workers[worker.connection]
+        self.waiting.extendleft(reversed(self.taken.pop(worker.connection).items))
         code = worker.end()
-        self.waiting.extendleft(reversed(worker.taken))
         self.failures += 1
         if self.failures >= MAX_WORKER_FAILURES:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"

@@ -31,10 +31,10 @@ def main(module: str, messages: int, alive: int) -> None:
     def items() -> Iterator:
         while True:
             connection.send(("next",))
-            item = connection.recv()
-            if item is None:
+            kind, *content = connection.recv()
+            if kind == "end":
                 return
-            yield item
+            yield content[0] if kind == "item" else None
 
     for report in reports(getattr(functions, name), job, items()):
         connection.send(report)

@@ -20,6 +20,7 @@ from twinloop.dataset.curator_verdicts import curator_of, judge_with_curator, ve
 from twinloop.dataset.remote.publish import Store, publish
 from twinloop.dataset.versions import versions
 from twinloop.fleet.capacity import grouped
+from twinloop.fleet.executor import overlapping
 from twinloop.fleet.same_versions import refuse_other_versions
 from twinloop.observe.features import observe
 from twinloop.observe.pictures import calibration_columns, picture_features, pictures_of, renderer_of
@@ -70,7 +71,8 @@ class GenerateJob:
     """Content of a curator's file, which judges the episodes that the checks accept."""
 
 
-def produce(job: GenerateJob, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
+@overlapping
+def produce(job: GenerateJob, ranges: Iterator[EpisodeRange | None]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
     """Simulate, judge and write every range. Slots are refilled across ranges, so ranges may finish out of order."""
     config = config_from_text(job.config_yaml, name="config.yaml", folder=Path(job.folder))
     if len(config.by_task) == 1:
@@ -106,17 +108,15 @@ class Producer:
         self._cell = Cell(self._twin, width=job.width, engine=engine)
         self._curator = curator_of(job.curator)
 
-    def produce(self, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
+    def produce(self, ranges: Iterator[EpisodeRange | None]) -> Iterator[tuple[EpisodeRange, ShardDraft]]:
         for group in grouped(ranges, self._job.workers, self._job.stop) if self._renderer else (ranges,):
-            blocks = (self._sampler.draw(first, stop) for first, stop in group)
+            blocks = (attempts and self._sampler.draw(*attempts) for attempts in group)
             dense = self._config.observe.reward == "dense"
             for episodes in rollout(
                 self._cell, blocks, self._expert, seed=self._seed, dense_reward=dense, check_reach=True
             ):
-                attempts = episodes.draws.attempts
-                first, stop = int(attempts[0]), int(attempts[-1]) + 1
-                parts = self._run, self._config, self._twin, self._job, self._renderer, self._curator
-                yield (first, stop), _write(episodes, *parts)
+                draft = _write(episodes, self._run, self._config, self._twin, self._job, self._renderer, self._curator)
+                yield (draft.first, draft.stop), draft
 
 
 def _write(

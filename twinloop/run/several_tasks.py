@@ -69,21 +69,25 @@ def in_task_order(run: RunConfig, ranges: Sequence[EpisodeRange]) -> list[Episod
     return sorted(ranges, key=lambda episodes: (place[task_of(run, episodes)], episodes))
 
 
-def task_by_task(run: RunConfig, ranges: Iterator[EpisodeRange]) -> Iterator[tuple[str, Iterator[EpisodeRange]]]:
+def task_by_task(
+    run: RunConfig, ranges: Iterator[EpisodeRange | None]
+) -> Iterator[tuple[str, Iterator[EpisodeRange | None]]]:
     """Yield each task with its shards, as long as shards of the same task follow each other.
 
-    The shards of a task are pulled when they are needed. They must be used up before the next task is asked for.
+    The shards of a task are pulled when they are needed. They must be used up before the next task is asked for. None
+    stands for a shard that comes later.
     """
     following = next(ranges, None)
 
-    def of_task(task: str, first: EpisodeRange) -> Iterator[EpisodeRange]:
+    def of_task(task: str, first: EpisodeRange) -> Iterator[EpisodeRange | None]:
         nonlocal following
-        yield first
-        for following in ranges:
-            if task_of(run, following) != task:
-                return
-            yield following
         following = None
+        yield first
+        for shard in ranges:
+            if shard is not None and task_of(run, shard) != task:
+                following = shard
+                return
+            yield shard
 
     while following is not None:
         task = task_of(run, following)

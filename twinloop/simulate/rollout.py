@@ -18,7 +18,7 @@ from twinloop.simulate.reach import unreachable_poses
 
 def rollout(
     cell: Cell,
-    blocks: Iterator[Draws],
+    blocks: Iterator[Draws | None],
     actor: Actor,
     *,
     seed: int,
@@ -28,6 +28,7 @@ def rollout(
     """Simulate every episode of every block. Yield each block when its last episode has ended.
 
     Args:
+        blocks: None stands for a block that comes later; as long as others run, it is asked for in every period.
         check_reach: do not simulate draws that the robot cannot reach (`simulate/reach.py`). They have no frames.
         dense_reward: the reward is the task's progress from 0 to 1; else it is 1 where the task is done.
     """
@@ -52,7 +53,14 @@ class _Block:
 
 class _Rollout:
     def __init__(
-        self, cell: Cell, blocks: Iterator[Draws], actor: Actor, drive: Drive, *, dense_reward: bool, check_reach: bool
+        self,
+        cell: Cell,
+        blocks: Iterator[Draws | None],
+        actor: Actor,
+        drive: Drive,
+        *,
+        dense_reward: bool,
+        check_reach: bool,
     ):
         self.cell, self.blocks, self.actor, self.drive = cell, blocks, actor, drive
         self.dense_reward, self.check_reach = dense_reward, check_reach
