@@ -12,8 +12,9 @@ import numpy as np
 from twinloop.observe.recording import Feature
 
 HISTORY = "observation.history"
-AGES_S = (0.08, 0.16, 0.32)
-"""How old the readings are."""
+AGES_S = (0.08, 0.16, 0.32, 0.64, 1.28)
+"""How old the readings are. Success of policies that plug in with a tracker noise of 6 mm, in 48 episodes each: 21
+without a history, 38 and 41 with ages up to 0.32 s, 46 and 45 with these, 38 with 16 ages up to 0.96 s."""
 
 
 def history_feature(vectors: Sequence[Feature]) -> Feature:
