@@ -56,8 +56,8 @@ class Part:
         episodes = EPISODES * (2 if self.strategy == "wide" else 1)
         return LoopConfig(
             robot=self.cell.robot, strategy=self.strategy, rounds=rounds, target=TARGET, schedule=SCHEDULE,
-            trials=TRIALS, episodes=episodes, steps=steps, finetune_steps=FINETUNE_STEPS, settings=POLICY, inputs=INPUTS,
-            longer_tuning=False, demonstrator="script", demonstrator_sees="scene", gated=False, simulated=True,
+            trials=TRIALS, episodes=episodes, steps=steps, finetune_steps=FINETUNE_STEPS, settings=POLICY,
+            inputs=INPUTS, longer_tuning=False, demonstrator="script", demonstrator_sees="scene", gated=False, simulated=True,
             evaluation_episodes=24, seed=self.seed, workers=1,
         )  # fmt: skip
 

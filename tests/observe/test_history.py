@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twinloop.observe.history import HISTORY, History, history_feature, past_readings
+from twinloop.observe.history import AGES_S, HISTORY, History, history_feature, past_readings
 from twinloop.observe.recording import Feature
 
 RATE_HZ = 25.0
@@ -19,7 +19,8 @@ def test_elements_are_named_by_age_and_reading():
     feature = history_feature([state])
     assert feature.name == HISTORY
     assert feature.names[:3] == ("80ms_ago.shoulder", "80ms_ago.elbow", "160ms_ago.shoulder")
-    assert feature.shape == (6,)
+    assert feature.names[-1] == "1280ms_ago.elbow"
+    assert feature.shape == (2 * len(AGES_S),)
 
 
 def test_a_recorded_history_repeats_earlier_frames_of_its_episode(rng: np.random.Generator):
@@ -27,19 +28,19 @@ def test_a_recorded_history_repeats_earlier_frames_of_its_episode(rng: np.random
     vectors = readings(rng, 15)
     past = past_readings(vectors, NAMES[:1], lengths, rate_hz=RATE_HZ)
     state = vectors[NAMES[0]]
-    np.testing.assert_array_equal(past[11], np.concatenate([state[9], state[7], state[3]]))
+    np.testing.assert_array_equal(past[11], np.concatenate([state[9], state[7], state[3], state[0], state[0]]))
     # The second episode does not see the first.
-    np.testing.assert_array_equal(past[14], np.concatenate([state[12]] * 3))
+    np.testing.assert_array_equal(past[14], np.concatenate([state[12]] * len(AGES_S)))
 
 
 def test_a_live_history_is_the_recorded_one_also_in_a_slot_that_is_used_again(rng: np.random.Generator):
-    lengths = {0: (9, 14), 1: (23,)}
-    vectors = {slot: readings(rng, 23) for slot in lengths}
+    lengths = {0: (9, 40), 1: (49,)}
+    vectors = {slot: readings(rng, 49) for slot in lengths}
     recorded = {
         slot: past_readings(vectors[slot], NAMES, np.array(counts), rate_hz=RATE_HZ) for slot, counts in lengths.items()
     }
     live = History(NAMES, width=2, rate_hz=RATE_HZ)
-    for tick in range(23):
+    for tick in range(49):
         if tick == 9:
             live.begin(np.array([0]))
         past = live.take({name: np.stack([vectors[slot][name][tick] for slot in lengths]) for name in NAMES})
