@@ -57,8 +57,8 @@ class Part:
         return LoopConfig(
             robot=self.cell.robot, strategy=self.strategy, rounds=rounds, target=TARGET, schedule=SCHEDULE,
             trials=TRIALS, episodes=episodes, steps=steps, finetune_steps=FINETUNE_STEPS, settings=POLICY,
-            inputs=INPUTS, longer_tuning=False, demonstrator="script", demonstrator_sees="scene", gated=False, simulated=True,
-            evaluation_episodes=24, seed=self.seed, workers=1,
+            inputs=INPUTS, longer_tuning=False, demonstrator="script", demonstrator_sees="scene", gated=False,
+            simulated=True, evaluation_episodes=24, seed=self.seed, workers=1,
         )  # fmt: skip
 
     @property
