@@ -64,9 +64,7 @@ class JointPredictor:
             self._sent[:, :, fresh] = self.measured_rad[fresh].T
             sent_rad = np.where(fresh[:, None], self.measured_rad, sent_rad)
             fresh[:] = False
-        # NumPy would copy overlapping rows twice.
-        rows, size = self._sent.data.cast("B"), self._sent[0].nbytes
-        rows[size:] = rows[:-size]
+        self._sent[1:] = self._sent[:-1]
         self._sent[0] = sent_rad.T
         missing = np.ascontiguousarray(self.measured_rad.T) - self._sent
         missing -= self._off
