@@ -8,6 +8,7 @@ of the drive. `density_ratio.py` has the method.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -174,7 +175,11 @@ class TraitSimulator:
 
     def traits_at(self, given: Mapping[str, np.ndarray]) -> np.ndarray:
         """(n, traits) of n episodes. given: column of the draws -> (n,) values."""
-        first, count = self._done, len(next(iter(given.values())))
+        return measure_traits(self.traces(len(next(iter(given.values()))), given))
+
+    def traces(self, count: int, given: Mapping[str, np.ndarray] = MappingProxyType({})) -> list[EpisodeTrace]:
+        """The next episodes. given: column of the draws -> (count,) values; others are drawn."""
+        first = self._done
         self._done += count
         draws = self._config.sampler().draw(first, first + count)
         photographer = Photographer(self._twin, self._config.cameras, (), seed=self._seed)
@@ -186,7 +191,7 @@ class TraitSimulator:
                 strict=True,
             ):
                 traces[int(attempt)] = trace
-        return measure_traits([traces[attempt] for attempt in range(first, first + count)])
+        return [traces[attempt] for attempt in range(first, first + count)]
 
     def _simulated(self, draws: Draws) -> Iterator[Episodes]:
         width = min(WIDTH, len(draws.attempts))
@@ -197,9 +202,14 @@ class TraitSimulator:
 
 
 def real_episodes(
-    config: RunConfig, logs: Sequence[Path], candidate: Candidate | None
+    config: RunConfig, logs: Sequence[Path], candidate: Candidate | None, *, fewest: int = MIN_REAL
 ) -> tuple[Callable[[Arm], list[EpisodeTrace]], dict[str, str]]:
-    """Return a function that reads the real episodes of the actor, and the digest of each log."""
+    """Return a function that reads the real episodes of the actor, and the digest of each log.
+
+    Args:
+        candidate: the policy that acted; None for demonstrations.
+        fewest: with fewer episodes the logs are refused.
+    """
     found: list[tuple[Dataset, int, bool, dict[str, str]]] = []
     digests, actors = {}, set()
     for path in logs:
@@ -220,12 +230,12 @@ def real_episodes(
                 conditions = {key.removeprefix(CONDITION): str(value) for key, value in row.items()
                               if key.startswith(CONDITION) and value}  # fmt: skip
                 found.append((dataset, int(row["attempt"]), bool(row.get("success")), conditions))
-    if len(found) < MIN_REAL:
+    if len(found) < fewest:
         wanted = f"policy {candidate.name} ({candidate.digest[:12]})" if candidate else "demonstrations"
         known = ", ".join(sorted(actor[:12] or "demonstrations" for actor in actors)) or "nothing"
         advice = "" if candidate or not actors - {""} else "; give the policy that acted with --policy"
         raise UsageError(
-            f"{', '.join(map(str, logs))}: {len(found)} episodes of {wanted}; {MIN_REAL} or more are needed. The logs "
+            f"{', '.join(map(str, logs))}: {len(found)} episodes of {wanted}; {fewest} or more are needed. The logs "
             f"hold episodes of: {known}{advice}"
         )
 

@@ -24,6 +24,7 @@ from twinloop.diagnose.summary import ENTRIES, RESOLUTIONS
 from twinloop.diagnose.traits import TRAITS, Arm, measure_traits
 from twinloop.learn.candidate import Candidate
 from twinloop.randomize.parameter import Gap
+from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
 
 ROUNDS, EPISODES = 3, 128
@@ -116,6 +117,8 @@ def fitted_columns(config: RunConfig, gaps: Sequence[Gap]) -> tuple[FittedColumn
     """The columns of constant errors in these gaps."""
     causes: dict[tuple[str, str], dict[str, Cause]] = {}
     for cause in causes_in(config):
+        if BY_NAME[cause.row].scattered:
+            continue
         if cause.gap in gaps and cause.side in ("low", "high") and not cause.worse and not cause.dependent:
             causes.setdefault((cause.row, cause.element), {})[cause.side] = cause
     return tuple(FittedColumn(sides.get("low"), sides.get("high")) for sides in causes.values())

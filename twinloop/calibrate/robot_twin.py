@@ -2,10 +2,12 @@
 
 1. A diagnosis of the trials says which gaps are open.
 2. The rows of these gaps are fitted together to the logs of all rounds (`by_traits.py`).
-3. The next data is generated in the fitted twin, unless the policy fails more often there than on the robot. Then
+3. Constant errors of tracker and encoders come from demonstrations, if there are enough (`sensor_offsets.py`).
+4. The next data is generated in the fitted twin, unless the policy fails more often there than on the robot. Then
    ranges change by the diagnosis; and if its explanation does not predict the robot's success, they stay as they are.
 
-A round in which the known gaps can be fitted needs no new diagnosis.
+A round in which the known gaps can be fitted needs no new diagnosis. A twin in which the scripted expert hardly
+succeeds is not used: people can demonstrate on the robot.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,9 +15,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
+from twinloop.calibrate.by_discriminator import TraitSimulator
 from twinloop.calibrate.by_traits import FittedTwin, fit_twin, fitted_columns
 from twinloop.calibrate.fitted_twin import FITTED, read_fitted, with_fitted, write_fitted
 from twinloop.calibrate.robot_session import calibrated_config
+from twinloop.calibrate.sensor_offsets import sensor_offsets
 from twinloop.diagnose.causes import VARYING
 from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import GapReport, read_report
@@ -27,6 +33,8 @@ from twinloop.run.config import RunConfig
 from twinloop.run.randomization import ordered_rows
 
 CALIBRATION, DIAGNOSIS, REPORT = "calibration", "diagnosis", "report.json"
+TRIED, DEMONSTRABLE = 32, 0.25
+"""Episodes of the scripted expert in a new twin, and the share that must succeed."""
 KEPT = "The explanation does not predict the robot's success, so the ranges stay as they are."
 
 
@@ -85,12 +93,32 @@ class RobotTwin:
         self._fit(report, seed=seed)
         return report
 
-    def next_config(self) -> RunConfig:
-        """The config with which the next data is generated."""
+    def next_config(self, demonstrations: Sequence[Path] = (), *, seed: int = 0) -> RunConfig:
+        """The config with which the next data is generated.
+
+        Args:
+            demonstrations: runlogs of demonstrations by somebody who sees the scene, and not its tracked places.
+        """
         if self.fitted is not None:
-            return with_fitted(self._base()[0], self.fitted)
-        config, calibrated = calibrated_config(self._laid_out, self._last.folder / CALIBRATION)
-        return diagnosed_config(config, read_report(self._last.folder / DIAGNOSIS), calibrated=calibrated)
+            fitted = self._with_sensor_offsets(self.fitted, demonstrations, seed=seed)
+            config = with_fitted(self._base()[0], fitted)
+            if can_be_demonstrated(config, seed=seed):
+                return config
+        report = self._last_report()
+        if report is None:
+            return self._laid_out
+        calibrated, rows = self._calibrated(self._last.folder)
+        config = diagnosed_config(calibrated, report, calibrated=rows)
+        return config if can_be_demonstrated(config, seed=seed) else self._laid_out
+
+    def _with_sensor_offsets(self, fitted: FittedTwin, demonstrations: Sequence[Path], *, seed: int) -> FittedTwin:
+        """The fitted twin with the offsets of sensors that demonstrations show, if its sensors are fitted at all."""
+        offsets = sensor_offsets(self._laid_out, demonstrations, seed=seed)
+        if offsets is None:
+            return fitted
+        samples = offsets.samples(len(next(iter(fitted.values.values()))), np.random.default_rng(seed))
+        known = any(column in fitted.values for column in samples)
+        return replace(fitted, values={**fitted.values, **samples}) if known else fitted
 
     def verdict(self, report: GapReport | None) -> str:
         """The verdict of the diagnosis, and the use that is made of it."""
@@ -129,7 +157,7 @@ class RobotTwin:
         folder, report = self._diagnosed_folder(), self._last_report()
         if folder is None or report is None:
             return self._laid_out, frozenset()
-        config, calibrated = calibrated_config(self._laid_out, folder / CALIBRATION)
+        config, calibrated = self._calibrated(folder)
         findings = tuple(
             finding if finding.gap in VARYING else replace(finding, probability=0.0, differs=0.0)
             for finding in report.findings
@@ -138,6 +166,17 @@ class RobotTwin:
         ranges = {name: kept for name, kept in widened.randomization.items() if not BY_NAME[name].lays_out}
         layout = {name: seen for name, seen in config.randomization.items() if BY_NAME[name].lays_out}
         return replace(widened, randomization=ordered_rows(ranges | layout)), calibrated
+
+    def _calibrated(self, folder: Path) -> tuple[RunConfig, frozenset[str]]:
+        """The config with the layout that is seen and the calibration of a round, and the rows that this sets."""
+        config, rows = calibrated_config(self._laid_out, folder / CALIBRATION)
+        return (config, rows) if not rows or can_be_demonstrated(config, seed=0) else (self._laid_out, frozenset())
+
+
+def can_be_demonstrated(config: RunConfig, *, seed: int) -> bool:
+    """Whether the scripted expert succeeds in enough simulated episodes to learn from."""
+    traces = TraitSimulator(config, {}, None, seed=seed).traces(TRIED)
+    return sum(trace.success for trace in traces) >= DEMONSTRABLE * TRIED
 
 
 def suspected_gaps(report: GapReport) -> tuple[Gap, ...]:

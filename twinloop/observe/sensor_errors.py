@@ -4,7 +4,7 @@ They are drawn for the longest possible episode. So the length of an episode doe
 policy can be given, frame by frame, exactly the values that will be recorded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -51,10 +51,15 @@ def _errors_of_arm(twin: Twin, draws: Draws, row: int, arm: int, *, seed: int) -
     episode = EpisodeErrors(twin, int(draws.attempts[row]), seed=seed, arm=arm)
     absent = {"wrist"} if not twin.has_wrist_sensors else set()
     absent |= {"touch"} if not twin.has_touch else set()
+    varied = {column.partition(".")[0] for column in draws.varied}
     for parameter, on_reading in HOOKS:
-        if parameter.columns[0] in draws.varied and absent.isdisjoint(parameter.only_with):
-            values = [draws.values[column][row] for column in (*parameter.columns, *parameter.beside)]
-            on_reading(episode, np.array(values if len(values) > 1 else values[0]))
+        if parameter.name not in varied or not absent.isdisjoint(parameter.only_with):
+            continue
+        if parameter.of_joint:
+            on_reading(episode, _of_joints(parameter.name, parameter.nominal, twin, draws, row))
+            continue
+        values = [draws.values[column][row] for column in (*parameter.columns, *parameter.beside)]
+        on_reading(episode, np.array(values if len(values) > 1 else values[0]))
     if has_servo_bias(twin, draws):
         episode.add("position", _servo_bias_rad(twin, draws, row) / OFFSET_UNITS["position"])
     return episode.errors()
@@ -71,12 +76,18 @@ def has_servo_bias(twin: Twin, draws: Draws) -> bool:
 def _servo_bias_rad(twin: Twin, draws: Draws, row: int) -> np.ndarray:
     """(joints,) how far the encoders of the arm's servos read too high."""
     assert twin.drive is not None
-    bias = [twin.drive.joints[joint][ENCODER_BIAS] for joint in twin.robot.arm_joints]
+    nominal = [twin.drive.joints[joint][ENCODER_BIAS] for joint in twin.robot.arm_joints]
+    return _of_joints(SERVO_BIAS, nominal, twin, draws, row)
+
+
+def _of_joints(name: str, nominal: float | Sequence[float], twin: Twin, draws: Draws, row: int) -> np.ndarray:
+    """(joints,) values of a row in an episode: of the joint, of all joints, or nominal."""
+    values = np.broadcast_to(np.array(nominal, float), len(twin.robot.arm_joints)).copy()
     for place, joint in enumerate(twin.robot.arm_joints):
-        for column in (SERVO_BIAS, f"{SERVO_BIAS}.{joint}"):
+        for column in (name, f"{name}.{joint}"):
             if column in draws.varied:
-                bias[place] = float(draws.values[column][row])
-    return np.array(bias)
+                values[place] = draws.values[column][row]
+    return values
 
 
 class EpisodeErrors:

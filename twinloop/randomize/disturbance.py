@@ -43,5 +43,5 @@ DISTURBANCE = (
               elements=("x", "y"), truth=CellTruth(8.0, plausible=(0.0, 200.0), elements=(),
                               touches="sideways offset of the tracker's frame from the robot's"),
               picture=Picture("tracker", over=(0.0, 5.0), why="To one side; the other side looks the same."),
-              on_reading=_tracker_bias),
+              on_reading=_tracker_bias, shown_by="grasps"),
 )  # fmt: skip

@@ -22,6 +22,10 @@ def _encoder_bias(readings: Readings, bias_mrad: np.ndarray) -> None:
     readings.add("position", readings.noise["encoder_bias"] * bias_mrad)
 
 
+def _encoder_offset(readings: Readings, offset_mrad: np.ndarray) -> None:
+    readings.add("position", offset_mrad)
+
+
 def _encoder_step(readings: Readings, step_mrad: np.ndarray) -> None:
     readings.round("position", 1e-3 * float(step_mrad))
 
@@ -97,7 +101,7 @@ SENSING = (
               "estimate for arms with absolute encoders; fits to an XL330 found 9 to 18 mrad "
               "(benchmarks/reality.py) and walk-these-ways draws 20 mrad, so widen it for such servos",
               (0.0, 200.0),
-              truth=CellTruth(8.0), on_reading=_encoder_bias, robots=DRIVEN),
+              truth=CellTruth(8.0), on_reading=_encoder_bias, robots=DRIVEN, scattered=True),
     Parameter("encoder_step_mrad", "sensing", "sensing", "mrad", "smallest step a joint's position is told in",
               0.0, (0.0, 1.6), "a turn in 4,096 steps is 1.53 mrad", (0.0, 100.0), on_reading=_encoder_step,
               robots=DRIVEN),
@@ -163,3 +167,11 @@ SENSING = (
               picture=Picture(given={"accelerometer_noise_m_s2": 0.05, "gyro_noise_mrad_s": 2.0},
                               why="In units of the noise, which is also varied."), robots=DRIVEN),
 )  # fmt: skip
+
+JOINT_SENSING = (
+    Parameter("encoder_offset_mrad", "sensing", "sensing", "mrad", "how far a joint's encoder reads too high",
+              0.0, (-5.0, 5.0),
+              "as encoder_bias_mrad, but known for each joint: demonstrations show it (calibrate/sensor_offsets.py)",
+              (-200.0, 200.0), of_joint=True, realistic=False, reach=0.0, on_reading=_encoder_offset, shown_by="rest"),
+)  # fmt: skip
+"""Rows of single joints."""

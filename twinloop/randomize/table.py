@@ -22,7 +22,7 @@ from twinloop.randomize.optics import OPTICS
 from twinloop.randomize.parameter import Morphology, Parameter
 from twinloop.randomize.physics import PHYSICS
 from twinloop.randomize.scene import SCENE
-from twinloop.randomize.sensing import SENSING
+from twinloop.randomize.sensing import JOINT_SENSING, SENSING
 from twinloop.randomize.servo import SERVO
 from twinloop.randomize.surroundings import SURROUNDINGS
 from twinloop.randomize.touch import TOUCH
@@ -32,7 +32,7 @@ from twinloop.randomize.wheels import WHEEL_ROWS
 BUILTIN: tuple[Parameter, ...] = (
     *VISUAL, *PHYSICS, *ACTUATION, *LATENCY, *SENSING, *HUMAN, *ENVIRONMENT, *APPEARANCE,
     *MATTER, *TOUCH, *SURROUNDINGS, *BYSTANDER, *OPTICS, *DISTURBANCE, *SCENE, *SERVO, *LEG_ROWS,
-    *WHEEL_ROWS,
+    *WHEEL_ROWS, *JOINT_SENSING,
 )  # fmt: skip
 PLUGINS: tuple[Parameter, ...] = tuple(
     load_plugins(
