@@ -11,7 +11,9 @@ This rule was written down before any cell of `FIGURE_SEEDS` was run:
    succeeds in at least `DEMONSTRABLE` of them, and the policy of `wide` in less than `WIDE_FAILS`, which is the target.
 4. The first two candidates of each scene that pass, by seed, are the six cells. No other candidate is run.
 
-Cells of `WORK_SEEDS` follow the same draw, and were looked at while working.
+Cells of `WORK_SEEDS` follow the same draw, and were looked at while working. Cells with seeds from 10,000 on were those
+for the figure before policies read a history and before demonstrations told the offsets of sensors. One of them, 10000,
+led to these changes, so all of them are replaced.
 """
 
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from pathlib import Path
 from twinloop.randomize.draw import episode_rng
 
 WORK_SEEDS = range(6000, 7000)
-FIGURE_SEEDS = range(10_000, 11_000)
+FIGURE_SEEDS = range(11_000, 12_000)
 DRAWN = ("contact", "visual", "environment", "human", "actuation", "latency")
 LEAST_SIZE, LEAST_SENSING = 0.5, 0.7
 SCREENED = 12
