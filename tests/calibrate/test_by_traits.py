@@ -17,6 +17,7 @@ def test_columns_are_the_constant_errors_of_the_gaps():
     assert {"action_delay_ms", "tracker_noise_mm", "servo_stiffness_scale", "tracker_bias_mm.x"} <= set(names)
     assert "friction_coefficient" not in names  # of another gap
     assert "object_shift_probability" not in names  # an event
+    assert "encoder_bias_mrad" not in names  # its direction is drawn in every episode
 
 
 @pytest.mark.parametrize(

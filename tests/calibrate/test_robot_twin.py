@@ -11,10 +11,11 @@ from tests.diagnose.test_plan import report, wrong
 from tests.pipeline.loop.test_steps import ranged
 from twinloop.calibrate.by_traits import FittedTwin
 from twinloop.calibrate.fitted_twin import write_fitted
-from twinloop.calibrate.robot_twin import KEPT, RobotTwin, Trials, diagnosed_config
+from twinloop.calibrate.robot_twin import KEPT, RobotTwin, Trials, can_be_demonstrated, diagnosed_config
 from twinloop.curate.rates import Rate
 from twinloop.diagnose.report import GapReport, RowEstimate, read_report
 from twinloop.pipeline.generate import generate
+from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.parameter import Gap
 
 DELAY, PLACE = "action_delay_ms", "object_position_noise_cm"
@@ -83,3 +84,26 @@ def test_a_fit_that_is_too_severe_is_not_used(tmp_path: Path, runlog: Path):
     assert KEPT not in twin.verdict(None)
     report = read_report(tmp_path / "diagnosis")
     assert report.predicts_success is (DELAY in twin.next_config().randomization)
+
+
+def test_demonstrations_tell_the_offsets_of_sensors_that_are_fitted(tmp_path: Path, runlog: Path):
+    errors: dict[str, Distribution] = {"tracker_bias_mm.x": Constant(6.0), "encoder_offset_mrad.joint2": Constant(8.0)}
+    biased = replace(ranged(1.0), randomization={**ranged(1.0).randomization, **errors})
+    generate(biased, tmp_path / "demonstrations", episodes=8, workers=1)
+    for row, known in (("tracker_bias_mm.x", True), (DELAY, False)):
+        folder = tmp_path / row
+        folder.mkdir()
+        fitted = FittedTwin({row: np.linspace(-9.0, -8.0, 32)}, Rate(60, 64), Rate(10, 20), ("log",))
+        ranges = robot_twin(folder, runlog, fitted).next_config([tmp_path / "demonstrations"]).randomization
+        assert ("encoder_offset_mrad.joint2" in ranges) is known
+        low, high = ranges[row].support()
+        assert (2.0 < low < 6.0 < high < 10.0) is known
+
+
+def test_a_twin_in_which_the_expert_fails_is_not_used(tmp_path: Path, runlog: Path):
+    fitted = FittedTwin({"grip_force_scale": np.linspace(0.01, 0.02, 32)}, Rate(60, 64), Rate(10, 20), ("log",))
+    twin = robot_twin(tmp_path, runlog, fitted)
+    assert twin.fitted is not None
+    config = twin.next_config()
+    assert "grip_force_scale" not in config.randomization
+    assert can_be_demonstrated(config, seed=0)

@@ -79,6 +79,14 @@ def test_a_bias_stays_for_an_episode_and_is_another_in_the_next(few: Episodes, t
     assert np.abs(error).max() <= 5e-3 + 1e-6
 
 
+def test_an_offset_is_that_of_a_joint_in_every_episode(few: Episodes, twin: Twin):
+    error = seen(few, twin, **{"encoder_offset_mrad.joint2": -4.0})["position"] - few["position"]
+    np.testing.assert_allclose(error[:, 1], -4e-3, atol=1e-6)
+    assert np.abs(np.delete(error, 1, axis=1)).max() < 1e-6
+    everywhere = seen(few, twin, encoder_offset_mrad=2.0)["position"] - few["position"]
+    np.testing.assert_allclose(everywhere[:, :7], 2e-3, atol=1e-6)
+
+
 def test_an_encoder_gives_whole_steps(few: Episodes, twin: Twin):
     steps = seen(few, twin, encoder_step_mrad=1.6)["position"][:, :7] / 1.6e-3
     np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)

@@ -55,7 +55,8 @@ def is_plain(draws: Draws, config: ObserveConfig, twin: Twin) -> bool:
     """True if sensors are ideal and without delay; then this module is not needed."""
     if config.velocity != "measured" or has_servo_bias(twin, draws):
         return False
-    return not any(row.columns[0] in draws.varied for row, _ in HOOKS)
+    varied = {column.partition(".")[0] for column in draws.varied}
+    return varied.isdisjoint(row.name for row, _ in HOOKS)
 
 
 def sense(episodes: Episodes, twin: Twin, config: ObserveConfig, *, seed: int) -> dict[str, np.ndarray]:

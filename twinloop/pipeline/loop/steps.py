@@ -67,9 +67,7 @@ class Steps:
         datasets = self._datasets(config)
         for number, (folder, kind) in enumerate(datasets.items()):
             count = self.settings.episodes // len(datasets) + (number < self.settings.episodes % len(datasets))
-            generate(
-                kind, folder, episodes=max(count, 1), workers=self.settings.workers, executor=self.executor
-            )  # fmt: skip
+            generate(kind, folder, episodes=max(count, 1), workers=self.settings.workers, executor=self.executor)
         if self.number:  # data from before a diagnosis too, because it may be wrong
             datasets |= self._datasets(load_config(self.out / "round-0" / "config.yaml"), first=True)
         return tuple(datasets)
