@@ -172,6 +172,7 @@ JOINT_SENSING = (
     Parameter("encoder_offset_mrad", "sensing", "sensing", "mrad", "how far a joint's encoder reads too high",
               0.0, (-5.0, 5.0),
               "as encoder_bias_mrad, but known for each joint: demonstrations show it (calibrate/sensor_offsets.py)",
-              (-200.0, 200.0), of_joint=True, realistic=False, reach=0.0, on_reading=_encoder_offset, shown_by="rest"),
+              (-200.0, 200.0), of_joint=True, realistic=False, reach=0.0, on_reading=_encoder_offset, shown_by="rest",
+              picture=Picture(over=(0.0, 5.0), why="Too high; too low looks the same.")),
 )  # fmt: skip
 """Rows of single joints."""
