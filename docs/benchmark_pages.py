@@ -109,6 +109,8 @@ def diagnosing_page(diagnoses: ModuleType, reliability: ModuleType, loops: Modul
     page = _filled(page, diagnoses.interval_tables(_results("diagnosis_intervals")))
     measured = (RESULTS / "mobile_diagnosis.json").exists()
     page = _filled(page, diagnoses.mobile_tables(_results("mobile_diagnosis") if measured else {}))
+    parts = [json.loads(file.read_text()) for file in sorted((RESULTS / "loop").glob("*.json"))]
+    page = page.replace("{LOOPS_PARTS}", loops.parts_table(parts))
     return _filled(page, loops.tables(_results("loop") if (RESULTS / "loop.json").exists() else None))
 
 

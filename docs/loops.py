@@ -1,6 +1,6 @@
 """Tables of docs/diagnosing.md: what the study of `benchmarks/loop.py` shows so far."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 STRATEGIES = ("diagnose", "adr", "blind", "real", "wide")
@@ -13,6 +13,21 @@ def tables(results: Mapping[str, Any] | None) -> dict[str, str]:
     if results is None:
         return {"LOOPS": "", "LOOPS_NEEDED": "", "LOOPS_SUMMARY": "No pair of a cell and a seed is complete yet."}
     return {"LOOPS": _curves(results), "LOOPS_NEEDED": _needed(results), "LOOPS_SUMMARY": _summary(results)}
+
+
+def parts_table(parts: Sequence[Mapping[str, Any]]) -> str:
+    """The successes of every part that is complete, by budget."""
+    lines = [
+        f"| cell, seed | strategy | {' | '.join(BUDGETS)} | second test |",
+        f"|---|---|{'---|' * (len(BUDGETS) + 1)}",
+    ]
+    order = [part for strategy in STRATEGIES for part in parts if part.get("strategy") == strategy]
+    for part in sorted(order, key=lambda part: (part["cell"], part["seed"])):
+        at = {str(row["budget"]): sum(row["trials"].values()) for row in part["rounds"]}
+        again = sum(part["again"].values()) if part["again"] else "–"
+        cells = " | ".join(str(at.get(budget, "–")) for budget in BUDGETS)
+        lines.append(f"| {part['cell']}, {part['seed']} | `{part['strategy']}` | {cells} | {again} |")
+    return "\n".join(lines)
 
 
 def _curves(results: Mapping[str, Any]) -> str:
