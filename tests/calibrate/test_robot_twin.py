@@ -102,8 +102,9 @@ def test_demonstrations_tell_the_offsets_of_sensors_that_are_fitted(tmp_path: Pa
 
 def test_a_twin_in_which_the_expert_fails_is_not_used(tmp_path: Path, runlog: Path):
     fitted = FittedTwin({"grip_force_scale": np.linspace(0.01, 0.02, 32)}, Rate(60, 64), Rate(10, 20), ("log",))
+    assert not fitted.too_severe
     twin = robot_twin(tmp_path, runlog, fitted)
-    assert twin.fitted is not None
+    assert twin.fitted is None
     config = twin.next_config()
     assert "grip_force_scale" not in config.randomization
-    assert can_be_demonstrated(config, seed=0)
+    assert can_be_demonstrated(config)

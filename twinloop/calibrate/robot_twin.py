@@ -65,9 +65,14 @@ class RobotTwin:
 
     @property
     def fitted(self) -> FittedTwin | None:
-        """The twin that is fitted to the logs, if the last policy does not fail in it more often than on the robot."""
+        """The twin that is fitted to the logs, if it can be used.
+
+        The last policy must not fail in it more often than on the robot, and the scripted expert must succeed.
+        """
         fitted = read_fitted(self._last.folder / FITTED)
-        return None if fitted is None or fitted.too_severe else fitted
+        if fitted is None or fitted.too_severe:
+            return None
+        return fitted if can_be_demonstrated(with_fitted(self._base()[0], fitted)) else None
 
     def explain(
         self,
@@ -99,17 +104,13 @@ class RobotTwin:
         Args:
             demonstrations: runlogs of demonstrations by somebody who sees the scene, and not its tracked places.
         """
-        if self.fitted is not None:
-            fitted = self._with_sensor_offsets(self.fitted, demonstrations, seed=seed)
-            config = with_fitted(self._base()[0], fitted)
-            if can_be_demonstrated(config, seed=seed):
-                return config
-        report = self._last_report()
-        if report is None:
-            return self._laid_out
-        calibrated, rows = self._calibrated(self._last.folder)
-        config = diagnosed_config(calibrated, report, calibrated=rows)
-        return config if can_be_demonstrated(config, seed=seed) else self._laid_out
+        if (fitted := self.fitted) is not None:
+            return with_fitted(self._base()[0], self._with_sensor_offsets(fitted, demonstrations, seed=seed))
+        folder = self._diagnosed_folder()
+        assert folder is not None  # `explain` diagnoses where a fit cannot be used
+        calibrated, rows = self._calibrated(folder)
+        config = diagnosed_config(calibrated, read_report(folder / DIAGNOSIS), calibrated=rows)
+        return config if can_be_demonstrated(config) else self._laid_out
 
     def _with_sensor_offsets(self, fitted: FittedTwin, demonstrations: Sequence[Path], *, seed: int) -> FittedTwin:
         """The fitted twin with the offsets of sensors that demonstrations show, if its sensors are fitted at all."""
@@ -123,10 +124,10 @@ class RobotTwin:
     def verdict(self, report: GapReport | None) -> str:
         """The verdict of the diagnosis, and the use that is made of it."""
         text = "" if report is None else report.verdict()
-        if self.fitted is not None:
-            success = self.fitted.success
+        if (fitted := self.fitted) is not None:
+            success = fitted.success
             rate = f"{success.successes} of {success.trials}"
-            more = "" if self.fitted.predicts_success else ", so something else makes it fail on the robot"
+            more = "" if fitted.predicts_success else ", so something else makes it fail on the robot"
             return f"{text} The twin is fitted to the logs; the policy succeeds in {rate} episodes there{more}.".strip()
         return text if report is None or report.predicts_success else f"{text} {KEPT}"
 
@@ -170,12 +171,12 @@ class RobotTwin:
     def _calibrated(self, folder: Path) -> tuple[RunConfig, frozenset[str]]:
         """The config with the layout that is seen and the calibration of a round, and the rows that this sets."""
         config, rows = calibrated_config(self._laid_out, folder / CALIBRATION)
-        return (config, rows) if not rows or can_be_demonstrated(config, seed=0) else (self._laid_out, frozenset())
+        return (config, rows) if not rows or can_be_demonstrated(config) else (self._laid_out, frozenset())
 
 
-def can_be_demonstrated(config: RunConfig, *, seed: int) -> bool:
+def can_be_demonstrated(config: RunConfig) -> bool:
     """Whether the scripted expert succeeds in enough simulated episodes to learn from."""
-    traces = TraitSimulator(config, {}, None, seed=seed).traces(TRIED)
+    traces = TraitSimulator(config, {}, None, seed=config.rollout.seed).traces(TRIED)
     return sum(trace.success for trace in traces) >= DEMONSTRABLE * TRIED
 
 

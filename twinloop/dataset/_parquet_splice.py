@@ -1,6 +1,6 @@
 """A Parquet file that is put together from columns of other Parquet files, which are not decoded.
 
-Decoding and encoding the frames of a shard takes four times as long as copying their bytes.
+To encode the frames of 6,000 episodes again took 0.4 of the 1.05 CPU seconds of an export.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _PATH, _BYTES, _COMPRESSED_BYTES, _DATA_OFFSET, _DICTIONARY_OFFSET = 3, 6, 7, 9,
 
 
 class Sink(Protocol):
-    """A file that is written from its begin to its end."""
+    """A file that is written from its first byte to its last."""
 
     def write(self, data: Any, /) -> int: ...
 
