@@ -1,12 +1,17 @@
 """Local workers: every item is done once, a dead worker is replaced, an error reaches the driver."""
 
+from collections import deque
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tests.fleet.work import die_always, die_once, double, four_at_once, report_warm_up, run_out_of_disk, stumble
 from twinloop.errors import StorageError, WorkerError
 from twinloop.fleet import local
+from twinloop.fleet.balance import Taken
+from twinloop.fleet.executor import Work
 from twinloop.fleet.local import count_prepared, dismiss, prepare, run_local
 
 
@@ -68,5 +73,18 @@ def test_prepared_workers_that_are_not_used_end():
 def test_work_that_does_several_items_at_once_gets_every_item_once(tmp_path: Path):
     results = sorted(run_local(four_at_once, str(tmp_path), range(22), workers=3))
     assert results == [(item, 2 * item) for item in range(22)]
-    counts = [[int(word) for word in file.read_text().split()] for file in tmp_path.iterdir()]
-    assert sum(done for done, _ in counts) == 22
+    assert sum(int(file.read_text()) for file in tmp_path.iterdir()) == 22
+
+
+@pytest.mark.parametrize(("work", "answer"), [(four_at_once, ("later",)), (double, ("item", 8))])
+def test_only_work_that_does_several_items_at_once_is_told_to_ask_later(work: Work, answer: tuple):
+    fleet = local._Fleet(work, None, deque([8, 9]))
+    busy, idle = (cast(Connection, object()) for _ in range(2))
+    fleet.taken = {worker: Taken(fleet.durations) for worker in (busy, idle)}
+    for item in range(4):
+        fleet.taken[busy].add(item)
+    assert fleet.answer(busy) == answer
+    fleet.waiting = deque([8, 9])
+    assert fleet.answer(idle) == ("item", 8)
+    fleet.waiting.clear()
+    assert fleet.answer(busy) == ("end",)

@@ -53,13 +53,12 @@ def stumble(_job: None, items: Iterator[int]) -> Iterator[tuple[int, int]]:
 
 @overlapping
 def four_at_once(counts: str, items: Iterator[int | None]) -> Iterator[tuple[int, int]]:
-    """Finish items four at a time, and note how many this worker did and how often it was told to ask later."""
+    """Finish items four at a time, and write down how many this worker did."""
     begun: list[int] = []
-    done = later = 0
+    done = 0
     while True:
         while len(begun) < 4 and (item := next(items, -1)) != -1:
             if item is None:
-                later += 1
                 break
             begun.append(item)
         if not begun:
@@ -69,4 +68,4 @@ def four_at_once(counts: str, items: Iterator[int | None]) -> Iterator[tuple[int
             yield number, 2 * number
         done += len(begun)
         begun = []
-    (Path(counts) / str(os.getpid())).write_text(f"{done} {later}")
+    (Path(counts) / str(os.getpid())).write_text(str(done))

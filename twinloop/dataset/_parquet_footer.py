@@ -31,7 +31,7 @@ def read_footer(file: memoryview) -> Struct:
 
 
 def footer_bytes(footer: Struct) -> bytes:
-    """What stands after the last column chunk of a file."""
+    """The end of a Parquet file: the footer, its length and the magic number."""
     content = bytearray()
     _write_struct(content, footer)
     return bytes(content) + len(content).to_bytes(4, "little") + MAGIC

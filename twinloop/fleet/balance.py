@@ -1,7 +1,7 @@
-"""Who gets the last items of a run, so that workers end together.
+"""Load balancing at the end of a run, so that all workers end at about the same time.
 
 A worker that simulates many items at once asks for several when a group of them ends. Near the end of a run, the first
-worker that asks would take everything that is left, and the others would wait for it.
+worker that asks would take all remaining items, and the others would wait for it.
 """
 
 import statistics
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 REMEMBERED = 32
-"""Finished items whose duration tells how far an item is that has been begun."""
+"""Number of finished items whose median duration is used to estimate the progress of an item."""
 
 
 class Taken:
@@ -54,7 +54,7 @@ class Durations:
 
 
 def leaves_to_others(taken: Taken, others: Iterable[Taken], waiting: int) -> bool:
-    """Whether the other workers can do all waiting items before a worker would be ready with one more.
+    """Whether the other workers can finish all waiting items before this worker would finish one more.
 
     A worker without any item gets one.
     """

@@ -83,7 +83,7 @@ class Parameter:
     reach: how far hypotheses of diagnosis go, as a multiple of the distance from nominal to the end of `sensible`.
         0 where the row is no property of a cell: a setting of the physics engine, or what is asked for.
     scattered: a size whose direction is drawn in every episode, although it is constant on a robot. Fits leave it out:
-        with their data a policy learns to read the direction off its first readings, and no robot stands that exactly.
+        from such data a policy learns to infer the direction from its first readings, which fails on a robot.
     shown_by: what in a demonstration tells the row, if anything does (`calibrate/sensor_offsets.py`). "grasps": where
         the gripper closes on a thing, and where it is seen. "rest": what encoders read while commands rest.
     worsens: a row that may get worse when this one is low, on a robot but not in the twin: a camera-based tracker loses
