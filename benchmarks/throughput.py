@@ -3,7 +3,8 @@
 In one run on one machine, alternating, for the embedded config and then for other tasks:
 - limit: `mujoco.batch` alone, with the same model and randomized fields. It replays the recorded commands of the same
   episodes for the same number of steps, on every core, with every slot busy.
-- tuned limit: the same without MuJoCo's profiler, which Twinloop turns off and which the Python package turns on.
+- tuned limit: the same with what Twinloop changes about the engine and what leaves every bit of the data as it is: no
+  profiler, which the Python package turns on, and contact forces read once per control period, not in every step.
 - ours: `twinloop generate` from the start of the process to the finished dataset: expert, recording, curation,
   statistics, Parquet, fsync, export, report.
 
@@ -216,7 +217,6 @@ class Limit:
         self.draws: Draws = config.sampler(seed=0).draw(0, width)
         expert = Expert(self.twin, config.expert, width=width, seed=0)
         cell = Cell(self.twin, width=width, threads=threads)
-        self._profile(on=True)
         (episodes,) = rollout(cell, iter([self.draws]), expert, seed=0, check_reach=True)
         self.lengths = episodes.lengths
         self.commands = _padded(episodes)
@@ -224,19 +224,22 @@ class Limit:
         for column, arm in enumerate(arms, start=self.commands.shape[2] - len(arms)):
             self.commands[:, :, column] = arm.gripper.control(self.commands[:, :, column])
         self.cell = cell
+        self._readings = cell.engine.expand("sensor_interval")
+        self._readings_tuned = self._readings.copy()
         self.mean_episode_s = float(self.lengths.mean() * self.twin.control_period_s)
 
     def measure(self, passes: int, *, tuned: bool = False) -> Rate:
         """The rate of the engine, measured for about as long as our run, under the same noise."""
-        self._profile(on=not tuned)
+        self._tune(on=tuned)
         rates = [self._pass() for _ in range(passes)]
-        self._profile(on=True)
+        self._tune(on=False)
         return Rate(statistics.mean(r.per_s for r in rates), statistics.mean(r.per_cpu_s for r in rates))
 
-    def _profile(self, *, on: bool) -> None:
-        """Turn MuJoCo's profiler on, as `import mujoco` does, or off, as Twinloop does."""
+    def _tune(self, *, on: bool) -> None:
+        """Run the engine as Twinloop does, or with the defaults of `import mujoco`."""
         for callback, installed in self._profilers:
-            callback.value = installed if on else None
+            callback.value = None if on else installed
+        self._readings[:] = self._readings_tuned if on else 0
 
     def _pass(self) -> Rate:
         """One pass over all episodes: `Batch.step` with the randomized fields, nothing else."""

@@ -54,6 +54,7 @@ class Cell(SceneState):
     def __init__(self, twin: Twin, *, width: int, threads: int = 1, engine: Engine | None = None):
         super().__init__(twin, width=width)
         self.engine = engine or CpuEngine(twin.model, width=width, threads=threads)
+        self.engine.read_forces_every(twin.substeps)
         self._fields: dict[str, np.ndarray] = {}
         bind = self.engine.bind
         self.time_s = bind("time")
@@ -79,6 +80,7 @@ class Cell(SceneState):
         self._drawn: dict[str, np.ndarray] = {}
         self._paths = {index.mocap: index.fixture.path for index in twin.fixtures if index.fixture.path is not None}
         self._history = _history_at_home(twin)
+        self._delayed = bool(twin.model.actuator_history[:, 0].any())
         self._bystander = twin.mocap(bystander.NAME) if "bystander" in twin.surroundings else None
         self._to_be_moved, self._massless = np.zeros(width, bool), np.zeros(width, bool)
         self.servo = ServoDrive(self) if twin.drive is not None else None
@@ -167,7 +169,7 @@ class Cell(SceneState):
         filtered = twin.arm_filters >= 0
         self._act[np.ix_(ids, twin.arm_filters[filtered])] = np.array(twin.robot.home_rad)[filtered]
         self._ctrl[np.ix_(ids, twin.gripper_controls)] = [arm.gripper.open_control for arm in twin.robot.arms]
-        if len(self._history):
+        if self._delayed:
             self.engine.bind("history")[ids] = self._history
         self.table_height_m[ids] = values["table_height_cm"] / 100
         for role, chosen in twin.task.choices(values["task_choice"]).items():

@@ -20,6 +20,17 @@ class CpuEngine:
         self.batch = Batch(model, width, threads, persistent=True)
         self._raised = np.zeros(width, bool)
         self.bind, self.expand = self.batch.bind, self.batch.expand
+        self._model, self._period_s = model, 0.0
+
+    def read_forces_every(self, substeps: int) -> None:
+        model = self._model
+        forces = (model.sensor_needstage == mujoco.mjtStage.mjSTAGE_ACC.value) & (model.sensor_history[:, 0] > 0)
+        if substeps == 1 or not forces.any():
+            return
+        self._period_s = substeps * model.opt.timestep
+        self.expand("sensor_interval")[:, forces, 0] = self._period_s
+        self._time_s, self._history = self.bind("time"), self.bind("history")
+        self._read_at = model.sensor_historyadr[forces]
 
     def reset(self, ids: np.ndarray) -> None:
         self.batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
@@ -29,13 +40,21 @@ class CpuEngine:
         self._call(self.batch.set_const, ids)
 
     def forward(self, ids: np.ndarray) -> None:
+        self._set_last_reading(ids, -self._period_s)
         self._call(self.batch.forward, ids)
+        # Half a step early, so that rounding of the time does not move a reading to the next step.
+        self._set_last_reading(ids, -1.5 * self._model.opt.timestep)
 
     def step(self, ids: np.ndarray | None, substeps: int) -> None:
         self._call(lambda these: self.batch.step(these, nstep=substeps, stage=_SEEN), ids)
 
     def failed(self) -> np.ndarray:
         return self._raised | self.batch.warning[:, :, 1].any(axis=1)
+
+    def _set_last_reading(self, ids: np.ndarray, offset_s: float) -> None:
+        """Set the time of the last reading, relative to now. It is the first number in the history of a sensor."""
+        if self._period_s:
+            self._history[np.ix_(ids, self._read_at)] = self._time_s[ids, None] + offset_s
 
     def _call(self, function: Callable[[np.ndarray | None], None], ids: np.ndarray | None) -> None:
         try:

@@ -41,6 +41,13 @@ class Engine(Protocol):
         """The (width, ...) values of a model field, to write. From now on each simulation has its own values."""
         ...
 
+    def read_forces_every(self, substeps: int) -> None:
+        """Read the sensors that depend on forces in the last of every `substeps` steps only.
+
+        They are read nowhere else. An engine may ignore it. The first period begins with `forward`.
+        """
+        ...
+
     def reset(self, ids: np.ndarray) -> None:
         """Reset to the model's defaults. The caller then writes the state and calls `forward`."""
         ...

@@ -71,6 +71,9 @@ class WarpEngine:
         self._note_varying()
         return values
 
+    def read_forces_every(self, substeps: int) -> None:
+        """Do nothing: all sensors are read in every step."""
+
     def reset(self, ids: np.ndarray) -> None:
         self._host.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
         self._failed[ids] = False

@@ -99,6 +99,8 @@ def compose(robot: Robot, task: Task, *, timestep_s: float = 0.004, features: Fe
             for body in fingers:
                 soften(spec.body(body))
             spec.option.impratio = PAD_SLIP_RATIO
+    for sensor in spec.sensors:
+        sensor.nsample = 1  # room for the time of the last reading: see `Engine.read_forces_every`
     if features.longest_delay_s > 0:
         for actuator in spec.actuators:
             actuator.nsample = int(np.ceil(features.longest_delay_s / timestep_s)) + 1

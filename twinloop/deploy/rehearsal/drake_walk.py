@@ -97,6 +97,9 @@ class DrakeWalkEngine:
             self._plants[slot] = None
             self._lines[slot].clear()
 
+    def read_forces_every(self, substeps: int) -> None:
+        """Do nothing: all forces are read in every step."""
+
     def set_const(self, ids: np.ndarray) -> None:
         """Drake has no derived constants of the model."""
 
