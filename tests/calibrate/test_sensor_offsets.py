@@ -14,6 +14,7 @@ from twinloop.run.default import embedded_config
 
 WRONG = {"tracker_bias_mm.x": 6.0, "tracker_bias_mm.y": -4.0, "encoder_offset_mrad.joint2": 8.0}
 NOISE = {"tracker_noise_mm": 3.0}
+DELAYS = {"action_delay_ms": 80.0, "tracker_delay_ms": 80.0}
 
 
 def with_errors(config: RunConfig, **errors: float) -> RunConfig:
@@ -21,11 +22,11 @@ def with_errors(config: RunConfig, **errors: float) -> RunConfig:
     return replace(config, randomization={**config.randomization, **rows})
 
 
-@pytest.fixture(scope="module")
-def demonstrations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=[{}, DELAYS], ids=["prompt", "delayed"])
+def demonstrations(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The expert of `generate` sees the scene itself; the recorded readings have the errors."""
     folder = tmp_path_factory.mktemp("offsets") / "demonstrations"
-    generate(with_errors(embedded_config(), **WRONG, **NOISE), folder, episodes=12, workers=1)
+    generate(with_errors(embedded_config(), **WRONG, **NOISE, **request.param), folder, episodes=24, workers=1)
     return folder
 
 
