@@ -20,7 +20,7 @@ import numpy as np
 
 from twinloop.calibrate.by_discriminator import TraitSimulator, real_episodes
 from twinloop.diagnose.traits import EpisodeTrace
-from twinloop.randomize.table import BY_NAME
+from twinloop.randomize.table import BUILTIN, BY_NAME
 from twinloop.run.config import RunConfig
 from twinloop.run.twin import twin_of
 
@@ -56,8 +56,7 @@ class SensorOffsets:
 
 
 def _row_shown_by(what: str) -> str:
-    (name,) = (name for name, row in BY_NAME.items() if row.shown_by == what)
-    return name
+    return next(row.name for row in BUILTIN if row.shown_by == what)
 
 
 def sensor_offsets(config: RunConfig, demonstrations: Sequence[Path], *, seed: int) -> SensorOffsets | None:

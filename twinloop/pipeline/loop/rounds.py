@@ -75,7 +75,7 @@ def run_loop(
             why = f"{done.robot['successes']} of {done.robot['trials']} on the robot reach the target"
             break
         if number < settings.rounds:
-            config = _next_config(config, steps, people)
+            config = next_config(config, steps, people)
     reached = not _short(rounds[-1], settings)
     result = LoopResult(out, tuple(rounds), reached, why)
     write_json(out / "loop.json", {"settings": asdict(settings), "reached": reached, "why": why,
@@ -176,7 +176,8 @@ def _robot_twin(out: Path, last: int, runlog: Path | None = None) -> RobotTwin |
     return RobotTwin(load_config(out / "round-0" / "config.yaml"), trials) if trials else None
 
 
-def _next_config(config: RunConfig, steps: Steps, people: People) -> RunConfig:
+def next_config(config: RunConfig, steps: Steps, people: People) -> RunConfig:
+    """The config of the round after `steps`."""
     if steps.settings.strategy == "diagnose" and (twin := _robot_twin(steps.out, steps.number)) is not None:
         settings, known = steps.settings, Collecting(steps.out, steps.settings, people).known(steps.number + 1)
         seeing = settings.demonstrator_sees == "scene" or not settings.simulated
