@@ -5,11 +5,13 @@ import pytest
 
 from twinloop.calibrate.by_traits import FittedColumn, FittedTwin, _posterior, _samples, fitted_columns
 from twinloop.curate.rates import Rate
+from twinloop.randomize.parameter import Gap
 from twinloop.run.default import embedded_config
 
 
 def columns() -> dict[str, FittedColumn]:
-    return {column.name: column for column in fitted_columns(embedded_config(), ("latency", "sensing", "actuation"))}
+    gaps: dict[Gap, float] = {"latency": 1.0, "sensing": 1.0, "actuation": 0.4}
+    return {column.name: column for column in fitted_columns(embedded_config(), gaps)}
 
 
 def test_columns_are_the_constant_errors_of_the_gaps():
@@ -38,7 +40,7 @@ def test_sizes_are_those_of_causes(name: str, size: float, value: float):
 def test_the_sum_of_two_delays_is_known_and_the_parts_are_not():
     both, other = np.array([[1.0, 1.0, 0.0]]), np.array([[0.0, 0.0, 1.0]])
     slopes, truth = np.concatenate([both, other]), np.array([0.5, 1.1, -0.7])
-    mean, covariance = _posterior([(slopes, slopes @ truth, np.array([1e4, 1e4]))], 3)
+    mean, covariance = _posterior([(slopes, slopes @ truth, np.array([1e4, 1e4]))], np.ones(3))
     assert mean[0] + mean[1] == pytest.approx(1.6, abs=0.01)
     assert mean[2] == pytest.approx(-0.7, abs=0.01)
     assert covariance[0, 0] > 0.4
@@ -47,11 +49,21 @@ def test_the_sum_of_two_delays_is_known_and_the_parts_are_not():
 
 def test_a_column_that_the_traits_do_not_determine_is_constant():
     covariance = np.array([[0.04, 0.0, 0.1], [0.0, 0.09, 0.0], [0.1, 0.0, 1.0]])
-    samples = _samples(np.array([0.5, -0.3, 1.0]), covariance, np.random.default_rng(1))
+    samples = _samples(np.array([0.5, -0.3, 1.0]), covariance, np.ones(3), np.random.default_rng(1))
     assert set(samples[:, 2]) == {1.0}
     assert samples[:, :2].mean(axis=0) == pytest.approx([0.5, -0.3], abs=0.15)
     # The samples do not have the part of the first column that the third one explains.
     assert samples[:, :2].std(axis=0) == pytest.approx([np.sqrt(0.03), 0.3], rel=0.35)
+
+
+def test_columns_of_a_doubtful_gap_change_less():
+    """Two columns that explain the same trait: the one of the gap that is open has most of the change."""
+    assert columns()["action_delay_ms"].prior == 1.0
+    assert columns()["servo_stiffness_scale"].prior == 0.4
+    slopes = np.tile([1.0, 1.0], (5, 1))
+    mean, _ = _posterior([(slopes, np.full(5, 0.8), np.full(5, 100.0))], np.array([1.0, 0.4]))
+    assert mean.sum() == pytest.approx(0.8, abs=0.01)
+    assert mean[0] / mean[1] == pytest.approx((1.0 / 0.4) ** 2, rel=0.01)
 
 
 def test_a_trait_that_no_row_explains_changes_little():
@@ -59,7 +71,7 @@ def test_a_trait_that_no_row_explains_changes_little():
     slopes, truth = rng.standard_normal((30, 3)), np.array([0.5, 1.1, -0.7])
     levels = slopes @ truth
     levels[4] += 50.0
-    mean, _ = _posterior([(slopes, levels, np.full(30, 100.0))], 3)
+    mean, _ = _posterior([(slopes, levels, np.full(30, 100.0))], np.ones(3))
     assert mean == pytest.approx(truth, abs=0.05)
 
 

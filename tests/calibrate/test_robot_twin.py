@@ -18,7 +18,7 @@ from twinloop.pipeline.generate import generate
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.parameter import Gap
 
-DELAY, PLACE = "action_delay_ms", "object_position_noise_cm"
+DELAY, PLACE, OFFSET = "action_delay_ms", "object_position_noise_cm", "encoder_offset_mrad.joint2"
 
 
 def diagnosis(*, predicted: float | None, p_value: float | None) -> GapReport:
@@ -87,7 +87,7 @@ def test_a_fit_that_is_too_severe_is_not_used(tmp_path: Path, runlog: Path):
 
 
 def test_demonstrations_tell_the_offsets_of_sensors_that_are_fitted(tmp_path: Path, runlog: Path):
-    errors: dict[str, Distribution] = {"tracker_bias_mm.x": Constant(6.0), "encoder_offset_mrad.joint2": Constant(8.0)}
+    errors: dict[str, Distribution] = {"tracker_bias_mm.x": Constant(6.0), OFFSET: Constant(8.0)}
     biased = replace(ranged(1.0), randomization={**ranged(1.0).randomization, **errors})
     generate(biased, tmp_path / "demonstrations", episodes=8, workers=1)
     for row, known in (("tracker_bias_mm.x", True), (DELAY, False)):
@@ -95,9 +95,27 @@ def test_demonstrations_tell_the_offsets_of_sensors_that_are_fitted(tmp_path: Pa
         folder.mkdir()
         fitted = FittedTwin({row: np.linspace(-9.0, -8.0, 32)}, Rate(60, 64), Rate(10, 20), ("log",))
         ranges = robot_twin(folder, runlog, fitted).next_config([tmp_path / "demonstrations"]).randomization
-        assert ("encoder_offset_mrad.joint2" in ranges) is known
+        assert (OFFSET in ranges) is known
         low, high = ranges[row].support()
         assert (2.0 < low < 6.0 < high < 10.0) is known
+
+
+def test_offsets_are_what_remains_beside_the_fitted_rows(tmp_path: Path, runlog: Path):
+    """A joint that gives under load reads less than its command; so does one whose encoder reads too low."""
+    soft = "servo_stiffness_scale"
+    errors: dict[str, Distribution] = {soft: Constant(0.5), OFFSET: Constant(8.0)}
+    wrong = replace(ranged(1.0), randomization={**ranged(1.0).randomization, **errors})
+    generate(wrong, tmp_path / "demonstrations", episodes=8, workers=1)
+    offsets = []
+    for stiffness in (0.5, 1.0):
+        folder = tmp_path / f"stiffness {stiffness}"
+        folder.mkdir()
+        columns = {"tracker_bias_mm.x": np.zeros(32), soft: np.full(32, stiffness)}
+        fitted = FittedTwin(columns, Rate(60, 64), Rate(10, 20), ("log",))
+        ranges = robot_twin(folder, runlog, fitted).next_config([tmp_path / "demonstrations"]).randomization
+        offsets.append(ranges[OFFSET].support()[0])
+    assert offsets[0] == pytest.approx(8.0, abs=0.3)
+    assert abs(offsets[1] - 8.0) > 1.0
 
 
 def test_a_twin_in_which_the_expert_fails_is_not_used(tmp_path: Path, runlog: Path):

@@ -9,7 +9,7 @@ the posterior keep that; intervals of single rows do not.
 A value is given by its signed size, as in the causes of diagnosis: 0 is nominal, 1 the end of the row's sensible range.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ SAMPLES, CHECKED = 32, 64
 """Samples of the posterior, and episodes that are simulated with them to predict the success of the policy."""
 REWEIGHTINGS = 10
 MOST_SIZE = 2.5
-PRIOR_STD = 1.0
+MIN_PRIOR = 0.1
 INFLATED = 1.5
 """The next episodes are spread wider than the posterior by this factor, so that they also cover its error."""
 MIN_STD = 0.1
@@ -49,10 +49,15 @@ SUCCESS = next(place for place, trait in enumerate(TRAITS) if trait.name == "suc
 
 @dataclass(frozen=True)
 class FittedColumn:
-    """A column of the draws that is fitted: below nominal, above it, or both."""
+    """A column of the draws that is fitted: below nominal, above it, or both.
+
+    Attributes:
+        prior: standard deviation of its size before any log: how likely the robot differs in this gap at all.
+    """
 
     low: Cause | None
     high: Cause | None
+    prior: float = 1.0
 
     @property
     def name(self) -> str:
@@ -113,15 +118,23 @@ class FittedTwin:
         return not self.too_severe and bool(betabinom(self.robot.trials, won, lost).cdf(self.robot.successes) >= 0.05)
 
 
-def fitted_columns(config: RunConfig, gaps: Sequence[Gap]) -> tuple[FittedColumn, ...]:
-    """The columns of constant errors in these gaps."""
-    causes: dict[tuple[str, str], dict[str, Cause]] = {}
+def fitted_columns(config: RunConfig, gaps: Mapping[Gap, float]) -> tuple[FittedColumn, ...]:
+    """The columns of constant errors in these gaps.
+
+    Args:
+        gaps: gap -> probability that the robot differs from the twin in it. A doubtful gap changes little: the engines
+            differ in ways that no row describes, and a fit would put them into the rows of any gap it may use.
+    """
+    causes: dict[tuple[Gap, str, str], dict[str, Cause]] = {}
     for cause in causes_in(config):
         if BY_NAME[cause.row].scattered:
             continue
         if cause.gap in gaps and cause.side in ("low", "high") and not cause.worse and not cause.dependent:
-            causes.setdefault((cause.row, cause.element), {})[cause.side] = cause
-    return tuple(FittedColumn(sides.get("low"), sides.get("high")) for sides in causes.values())
+            causes.setdefault((cause.gap, cause.row, cause.element), {})[cause.side] = cause
+    return tuple(
+        FittedColumn(sides.get("low"), sides.get("high"), max(gaps[gap], MIN_PRIOR))
+        for (gap, *_), sides in causes.items()
+    )
 
 
 def fit_twin(
@@ -137,14 +150,15 @@ def fit_twin(
     """
     ends, rng = np.array([column.ends for column in columns]), np.random.default_rng(seed)
     sources = [_Source(config, log, candidate, columns, seed=seed) for log, candidate in logs]
-    mean, covariance = np.zeros(len(columns)), PRIOR_STD**2 * np.eye(len(columns))
+    prior = np.array([column.prior for column in columns])
+    mean, covariance = np.zeros(len(columns)), np.diag(prior**2)
     for _ in range(ROUNDS):
         spread = INFLATED**2 * covariance + MIN_STD**2 * np.eye(len(columns))
         for source in sources:
             source.simulate(np.clip(rng.multivariate_normal(mean, spread, EPISODES), *ends.T))
-        mean, covariance = _posterior([source.linearised() for source in sources], len(columns))
+        mean, covariance = _posterior([source.linearised() for source in sources], prior)
         mean = np.clip(mean, *ends.T)
-    samples = np.clip(_samples(mean, covariance, rng), *ends.T)
+    samples = np.clip(_samples(mean, covariance, prior, rng), *ends.T)
     success = sources[-1].success(np.repeat(samples, CHECKED // SAMPLES, axis=0))
     digests = tuple(digest for source in sources for digest in source.digests)
     return FittedTwin(_values(columns, samples), success, sources[-1].robot_success, digests)
@@ -197,26 +211,30 @@ class _Source:
 
 
 def _posterior(
-    linearised: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], columns: int
+    linearised: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], prior: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance of the sizes. Noise has a Student's t distribution (iteratively reweighted)."""
+    """Mean and covariance of the sizes. Noise has a Student's t distribution (iteratively reweighted).
+
+    Args:
+        prior: standard deviations of the sizes before any log.
+    """
     slope, level, precision = (np.concatenate(parts) for parts in zip(*linearised, strict=True))
-    mean, covariance, robust = np.zeros(columns), np.eye(columns), np.ones(len(level))
+    mean, covariance, robust = np.zeros(len(prior)), np.diag(prior**2), np.ones(len(level))
     for _ in range(REWEIGHTINGS):
         weighted = slope * (robust * precision)[:, None]
-        covariance = np.linalg.inv(slope.T @ weighted + np.eye(columns) / PRIOR_STD**2)
+        covariance = np.linalg.inv(slope.T @ weighted + np.diag(prior**-2))
         mean = covariance @ (weighted.T @ level)
         robust = (FREEDOM + 1) / (FREEDOM + precision * np.square(level - slope @ mean))
     return mean, covariance
 
 
-def _samples(mean: np.ndarray, covariance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _samples(mean: np.ndarray, covariance: np.ndarray, prior: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """(samples, columns) sizes. Columns that the traits do not determine have their mean in every sample.
 
     Their posterior is as wide as the prior, and data with all these values would be noisier than the robot.
     """
-    std = np.sqrt(np.diag(covariance))
-    known, other = np.flatnonzero(std < UNDETERMINED * PRIOR_STD), np.flatnonzero(std >= UNDETERMINED * PRIOR_STD)
+    determined = np.sqrt(np.diag(covariance)) < UNDETERMINED * prior
+    known, other = np.flatnonzero(determined), np.flatnonzero(~determined)
     gain = np.linalg.solve(covariance[np.ix_(other, other)], covariance[np.ix_(other, known)]).T
     left = covariance[np.ix_(known, known)] - gain @ covariance[np.ix_(other, known)]
     samples = np.tile(mean, (SAMPLES, 1))

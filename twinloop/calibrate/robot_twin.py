@@ -21,7 +21,7 @@ from twinloop.calibrate.by_discriminator import TraitSimulator
 from twinloop.calibrate.by_traits import FittedTwin, fit_twin, fitted_columns
 from twinloop.calibrate.fitted_twin import FITTED, read_fitted, with_fitted, write_fitted
 from twinloop.calibrate.robot_session import calibrated_config
-from twinloop.calibrate.sensor_offsets import sensor_offsets
+from twinloop.calibrate.sensor_offsets import OFFSET_ROWS, sensor_offsets
 from twinloop.diagnose.causes import VARYING
 from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import GapReport, read_report
@@ -113,13 +113,21 @@ class RobotTwin:
         return config if can_be_demonstrated(config) else self._laid_out
 
     def _with_sensor_offsets(self, fitted: FittedTwin, demonstrations: Sequence[Path], *, seed: int) -> FittedTwin:
-        """The fitted twin with the offsets of sensors that demonstrations show, if its sensors are fitted at all."""
-        offsets = sensor_offsets(self._laid_out, demonstrations, seed=seed)
+        """The fitted twin with the offsets of sensors that demonstrations show, if its sensors are fitted at all.
+
+        Offsets are what remains beside the fitted rows: a servo that is softer than the twin's looks like one too.
+        """
+        others = {name: values for name, values in fitted.values.items() if name.partition(".")[0] not in OFFSET_ROWS}
+        if len(others) == len(fitted.values):
+            return fitted
+        folder = self._diagnosed_folder()
+        config = self._laid_out if folder is None else self._calibrated(folder)[0]
+        config = with_fitted(config, replace(fitted, values=others)) if others else config
+        offsets = sensor_offsets(config, demonstrations, seed=seed)
         if offsets is None:
             return fitted
         samples = offsets.samples(len(next(iter(fitted.values.values()))), np.random.default_rng(seed))
-        known = any(column in fitted.values for column in samples)
-        return replace(fitted, values={**fitted.values, **samples}) if known else fitted
+        return replace(fitted, values={**fitted.values, **samples})
 
     def verdict(self, report: GapReport | None) -> str:
         """The verdict of the diagnosis, and the use that is made of it."""
@@ -180,13 +188,14 @@ def can_be_demonstrated(config: RunConfig) -> bool:
     return sum(trace.success for trace in traces) >= DEMONSTRABLE * TRIED
 
 
-def suspected_gaps(report: GapReport) -> tuple[Gap, ...]:
-    """Gaps that may be open and whose errors are constant, so that they can be fitted."""
-    return tuple(
-        finding.gap
-        for finding in report.findings
-        if max(finding.probability, finding.differs) >= SUSPECTED and finding.gap not in VARYING
-    )
+def suspected_gaps(report: GapReport) -> dict[Gap, float]:
+    """Gap -> probability that the robot differs in it. Gaps whose errors vary are left out: they cannot be fitted."""
+    probabilities = {finding.gap: max(finding.probability, finding.differs) for finding in report.findings}
+    return {
+        gap: probability
+        for gap, probability in probabilities.items()
+        if probability >= SUSPECTED and gap not in VARYING
+    }
 
 
 def diagnosed_config(config: RunConfig, report: GapReport, *, calibrated: frozenset[str]) -> RunConfig:

@@ -32,6 +32,9 @@ CLOSING_FRAMES = 3
 ENGINES_MM = 1.0
 """How far grasps differ between a twin and a robot: arms sag, fingers close unevenly."""
 
+OFFSET_ROWS = tuple(row.name for row in BUILTIN if row.shown_by)
+"""Rows of constant errors that demonstrations show."""
+
 
 @dataclass(frozen=True)
 class SensorOffsets:
@@ -63,7 +66,7 @@ def sensor_offsets(config: RunConfig, demonstrations: Sequence[Path], *, seed: i
     """Estimate the offsets; None if too few demonstrations grasp a tracked thing.
 
     Args:
-        config: the twin, with sensors that are not off.
+        config: the twin as far as it is known, with sensors that are not off.
         demonstrations: runlogs of demonstrations by somebody who sees the scene.
     """
     if not demonstrations:
@@ -101,6 +104,9 @@ def _grasp(trace: EpisodeTrace) -> np.ndarray | None:
 
 
 def _beyond_command(traces: Sequence[EpisodeTrace]) -> np.ndarray | None:
-    """(joints,) how far the encoders read beyond the delayed commands, in mrad; None if no delay can be seen."""
+    """(joints,) how far the encoders read beyond the delayed commands, in mrad; None if no delay can be seen.
+
+    The median, because in some episodes something stands in the arm's way.
+    """
     errors = [np.median(trace.tracking_error, axis=0) for trace in traces if trace.tracking_error is not None]
-    return 1000 * np.mean(errors, axis=0) if errors else None
+    return 1000 * np.median(errors, axis=0) if errors else None
