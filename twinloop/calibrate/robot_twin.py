@@ -190,12 +190,12 @@ def can_be_demonstrated(config: RunConfig) -> bool:
 
 def suspected_gaps(report: GapReport) -> dict[Gap, float]:
     """Gap -> probability that the robot differs in it. Gaps whose errors vary are left out: they cannot be fitted."""
-    probabilities = {finding.gap: max(finding.probability, finding.differs) for finding in report.findings}
-    return {
-        gap: probability
-        for gap, probability in probabilities.items()
-        if probability >= SUSPECTED and gap not in VARYING
-    }
+    suspected: dict[Gap, float] = {}
+    for finding in report.findings:
+        probability = max(finding.probability, finding.differs)
+        if probability >= SUSPECTED and finding.gap not in VARYING:
+            suspected[finding.gap] = probability
+    return suspected
 
 
 def diagnosed_config(config: RunConfig, report: GapReport, *, calibrated: frozenset[str]) -> RunConfig:

@@ -6,13 +6,14 @@ import pytest
 from tests.deploy.made_up import described
 from twinloop.deploy.safety.bounds import bounds_of
 from twinloop.deploy.safety.filter import SafetyFilter
-from twinloop.deploy.safety.force import PATIENCE_S
+from twinloop.deploy.safety.force import LEAST_S, PATIENCE_S
 from twinloop.deploy.safety.intention import intended
 from twinloop.deploy.safety.motion import fastest
 from twinloop.deploy.safety.workspace import Tool
 from twinloop.twin.twin import Twin
 
 PERIOD_S = 0.04
+LEAST_PERIODS = round(LEAST_S / PERIOD_S)
 
 
 @pytest.fixture
@@ -146,6 +147,25 @@ def test_too_much_force_backs_off_the_way_it_came(safety: SafetyFilter, twin: Tw
     free = {"observation.effort": np.zeros(8), "observation.force_torque": np.zeros(6)}
     on_again = [safety.pass_on(on, free).command[0] for _ in range(60)]
     assert on_again[-1] == pytest.approx(on[0], abs=1e-6)
+
+
+def test_a_robot_that_has_pressed_for_long_backs_off_until_it_is_free(safety: SafetyFilter, home: np.ndarray):
+    """The last commands press as well, so the way back is longer. The gripper keeps what it holds."""
+    wanted, contact, grasp = home.copy(), home[0] + 0.2, 0.03
+    for _ in range(40):
+        wanted[0] += 0.01
+        if wanted[0] > contact:
+            wanted[-1] = grasp
+        command = safety.pass_on(wanted).command
+    assert command[-1] == pytest.approx(grasp, abs=1e-3)
+    periods = 0
+    while command[0] > contact:
+        command = safety.pass_on(wanted, {"observation.force_torque": np.array([0, 0, 500.0, 0, 0, 0])}).command
+        assert command[-1] == pytest.approx(grasp, abs=1e-3)
+        periods += 1
+        assert not safety.hopeless
+    assert 2 * periods > LEAST_PERIODS  # it goes back at twice the speed
+    assert safety.pass_on(wanted, {"observation.force_torque": np.zeros(6)}).command[0] > command[0]
 
 
 def test_a_force_that_stays_is_hopeless(safety: SafetyFilter, home: np.ndarray):

@@ -1,15 +1,18 @@
 """Force limit: a robot that presses too hard backs off along its last commands.
 
-The load is too high when the wrist force or the effort of an arm joint reaches the share FULL of its limit. The robot
-then moves back along its last commands of RETREAT_S seconds and waits there until the load is below the share RELEASED
-of the limit. If that takes longer than PATIENCE_S, the episode should be ended.
+The load is too high when the wrist force or the effort of an arm joint reaches the share FULL of its limit. The arm
+then moves back along its last commands, SPEED times as fast as it came, until the load is below the share RELEASED of
+the limit. It goes back for LEAST_S seconds of commands at least, and for TRAIL_S at most: a policy may have pressed for
+some time before the load was full. If the load is not released within PATIENCE_S, the episode should be ended. The
+gripper keeps its last command, because a thing that it holds must not fall.
 """
 
 from collections import deque
 
 import numpy as np
 
-RETREAT_S = 0.4
+LEAST_S, TRAIL_S = 0.4, 2.0
+SPEED = 2
 RELEASED = 0.7
 """Share of the limit below which the episode continues."""
 FULL = 0.98
@@ -26,8 +29,8 @@ class BackOff:
 
     def __init__(self, *, arm_effort: np.ndarray, force_n: float, period_s: float):
         self._arm_effort, self._force_n = arm_effort, force_n
-        self._patience = round(PATIENCE_S / period_s)
-        self._trail: deque[np.ndarray] = deque(maxlen=max(2, round(RETREAT_S / period_s)))
+        self._patience, self._least = round(PATIENCE_S / period_s), round(LEAST_S / period_s)
+        self._trail: deque[np.ndarray] = deque(maxlen=max(2, round(TRAIL_S / period_s)))
         self.begin()
 
     def begin(self) -> None:
@@ -45,7 +48,7 @@ class BackOff:
         load = self._load(effort, force_n)
         if self._way_back is None and not load < FULL:
             self._way_back, self._periods = list(self._trail)[:-1], 0
-        elif self._way_back is not None and not self._way_back and load < RELEASED:
+        elif self._way_back is not None and self._far_enough(self._way_back) and load < RELEASED:
             self._way_back = None
             self._trail.clear()
         if self._way_back is not None:
@@ -54,11 +57,21 @@ class BackOff:
 
     def back(self) -> np.ndarray | None:
         """Return the next command on the way back, or None at its end."""
-        return self._way_back.pop() if self._way_back else None
+        if not self._way_back:
+            return None
+        command = self._way_back[-SPEED:][0].copy()
+        del self._way_back[-SPEED:]
+        arm = len(self._arm_effort)
+        command[arm:] = self._trail[-1][arm:]
+        return command
 
     def sent(self, command: np.ndarray) -> None:
         if self._way_back is None:
             self._trail.append(command)
+
+    def _far_enough(self, left: list[np.ndarray]) -> bool:
+        """Whether the least way back is behind, with `left` still ahead."""
+        return not left or len(self._trail) - len(left) > self._least
 
     def _load(self, effort: np.ndarray | None, force_n: float | None) -> float:
         """Return the largest measured share of a limit, or NaN if a measurement is NaN."""
