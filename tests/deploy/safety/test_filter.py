@@ -13,7 +13,6 @@ from twinloop.deploy.safety.workspace import Tool
 from twinloop.twin.twin import Twin
 
 PERIOD_S = 0.04
-LEAST_PERIODS = round(LEAST_S / PERIOD_S)
 
 
 @pytest.fixture
@@ -139,6 +138,8 @@ def test_too_much_force_backs_off_the_way_it_came(safety: SafetyFilter, twin: Tw
         wrench[2] = 200
     loaded = {"observation.effort": effort, "observation.force_torque": wrench}
     on = wanted + np.array([0.1, *np.zeros(7)])
+    if sensor == "effort":  # for one reading, this may be a servo that catches up
+        assert "force" not in safety.pass_on(wanted, loaded).reasons
     backing = [safety.pass_on(on, loaded) for _ in range(20)]
     assert all("force" in filtered.reasons for filtered in backing)
     assert backing[-1].command[0] < way[-6]
@@ -164,7 +165,7 @@ def test_a_robot_that_has_pressed_for_long_backs_off_until_it_is_free(safety: Sa
         assert command[-1] == pytest.approx(grasp, abs=1e-3)
         periods += 1
         assert not safety.hopeless
-    assert 2 * periods > LEAST_PERIODS  # it goes back at twice the speed
+    assert periods > LEAST_S / PERIOD_S
     assert safety.pass_on(wanted, {"observation.force_torque": np.zeros(6)}).command[0] > command[0]
 
 
