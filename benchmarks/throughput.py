@@ -19,6 +19,10 @@ about as long as the run of the embedded config.
 all processes and holds on a busy machine too. It does not see cores that wait. `tuned_ratio` and `tuned_cpu_ratio`
 compare with the tuned limit.
 
+On a machine whose speed changes within a minute, limit and ours do not see the same machine, and neither ratio means
+much. `--together N` therefore runs `generate` and the limit at the same time, N times, on the same cores, and compares
+their CPU time per trajectory (`together`). It says nothing about cores that wait.
+
 `steps` has simulated seconds per second of `generate` at larger physics steps, beside those of Genesis, which is the
 fastest other simulator on a CPU that was tried (in batches, without randomization and without writing).
 
@@ -36,8 +40,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -79,6 +85,7 @@ def main() -> None:
     parser.add_argument("--task-seconds", type=float, default=50.0, help="length of each run of another task")
     parser.add_argument("--task-rounds", type=int, default=1)
     parser.add_argument("--workers", type=int, default=0, help="processes and threads for other tasks; 0 for all cores")
+    parser.add_argument("--together", type=int, default=0, metavar="N", help="also run both at the same time, N times")
     parser.add_argument("--steps", default="4,10", help='physics steps to compare with Genesis, in ms; "" for none')
     parser.add_argument("--store", action="store_true", help="write the results file after every part")
     parser.add_argument("--json", action="store_true")
@@ -101,6 +108,9 @@ def main() -> None:
             "simulated_seconds_per_second": round(figures["ours"] * figures["mean_episode_s"], 1),
             "cores": os.cpu_count(),
         }
+        keep()
+    if args.together:
+        result["together"] = compare_together(embedded_config(), args.together, args.episodes or 6000)
         keep()
     result.setdefault("tasks", {})
     for name in filter(None, args.tasks.split(",")):
@@ -127,6 +137,27 @@ def config_of(task: str) -> RunConfig:
         more = {f"cube_{number}": ThingConfig(OBJECTS["cube"]) for number in range(4)}
         return replace(config, scene=replace(config.scene, things=more)).with_task("bin_picking")
     return (config.with_robot(ROBOTS[task]) if task in ROBOTS else config).with_task(task)
+
+
+def compare_together(config: RunConfig, rounds: int, episodes: int) -> dict[str, Any]:
+    """CPU time per trajectory of `generate` and of the engine, which run at the same time on the same cores."""
+    limit_of = Limit(WIDTH, config)
+    ratios: dict[bool, list[float]] = {False: [], True: []}
+    for number in range(rounds):
+        for tuned in ratios:
+            done = Event()
+            with ThreadPoolExecutor(1) as beside:
+                limit = beside.submit(limit_of.measure_until, done, tuned=tuned)
+                ours = generate(episodes, config).per_cpu_s
+                done.set()
+                ratios[tuned].append(ours / limit.result().per_cpu_s)
+        note(f"together, round {number + 1}: CPU ratio {ratios[False][-1]:.3f}, tuned {ratios[True][-1]:.3f}")
+    names = {False: "cpu_ratio", True: "tuned_cpu_ratio"}
+    return {
+        "rounds": rounds, "episodes": episodes,
+        **{names[tuned]: round(statistics.median(values), 4) for tuned, values in ratios.items()},
+        **{f"{names[tuned]}s": [round(value, 4) for value in values] for tuned, values in ratios.items()},
+    }  # fmt: skip
 
 
 def compare_step(step_ms: float, episodes: int, rounds: int) -> dict[str, Any]:
@@ -233,6 +264,19 @@ class Limit:
         self._tune(on=tuned)
         rates = [self._pass() for _ in range(passes)]
         self._tune(on=False)
+        return self._mean(rates)
+
+    def measure_until(self, done: Event, *, tuned: bool) -> Rate:
+        """The rate of the engine in passes until something else is done."""
+        self._tune(on=tuned)
+        rates = [self._pass()]
+        while not done.is_set():
+            rates.append(self._pass())
+        self._tune(on=False)
+        return self._mean(rates)
+
+    @staticmethod
+    def _mean(rates: Sequence[Rate]) -> Rate:
         return Rate(statistics.mean(r.per_s for r in rates), statistics.mean(r.per_cpu_s for r in rates))
 
     def _tune(self, *, on: bool) -> None:
