@@ -13,8 +13,9 @@ This rule was written down before any cell of `FIGURE_SEEDS` was run:
 
 Cells of `WORK_SEEDS` follow the same draw, and were looked at while working. Cells with seeds from 10,000 on were those
 for the figure before policies read a history and before demonstrations told the offsets of sensors. One of them, 10000,
-led to these changes, so all of them are replaced. Results in cells from 11,000 on that were made before the safety filter
-retreated until the load is released were removed: the filter acts in every trial. No method was changed because of them.
+led to these changes, so all of them are replaced. Results in cells from 11,000 on that were made before the safety
+filter retreated until the load is released were removed: the filter acts in every trial. No method was changed because
+of them.
 """
 
 from dataclasses import dataclass

@@ -20,7 +20,9 @@ class CpuEngine:
         self.batch = Batch(model, width, threads, persistent=True)
         self._raised = np.zeros(width, bool)
         self.bind, self.expand = self.batch.bind, self.batch.expand
+        self._time_s, self._history = self.bind("time"), self.bind("history")
         self._model, self._period_s = model, 0.0
+        self._read_at = np.zeros(0, int)
 
     def read_forces_every(self, substeps: int) -> None:
         model = self._model
@@ -29,7 +31,6 @@ class CpuEngine:
             return
         self._period_s = substeps * model.opt.timestep
         self.expand("sensor_interval")[:, forces, 0] = self._period_s
-        self._time_s, self._history = self.bind("time"), self.bind("history")
         self._read_at = model.sensor_historyadr[forces]
 
     def reset(self, ids: np.ndarray) -> None:
