@@ -26,7 +26,7 @@ randomization:
 ROBOT = """\
 rollout: {timestep_ms: 5}
 randomization:
-  physics: {object_position_noise_cm: [-1.3, 1.3]}
+  physics: {object_position_noise_cm: [-2.5, 2.5]}
 """
 PLACE = "object_position_noise_cm"
 LOOP = [
