@@ -152,7 +152,7 @@ def test_too_much_force_backs_off_the_way_it_came(safety: SafetyFilter, twin: Tw
 
 def test_a_robot_that_has_pressed_for_long_backs_off_until_it_is_free(safety: SafetyFilter, home: np.ndarray):
     """The last commands press as well, so the way back is longer. The gripper keeps what it holds."""
-    wanted, contact, grasp = home.copy(), home[0] + 0.2, 0.03
+    wanted, command, contact, grasp = home.copy(), home, home[0] + 0.2, 0.03
     for _ in range(40):
         wanted[0] += 0.01
         if wanted[0] > contact:

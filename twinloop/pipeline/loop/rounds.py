@@ -177,7 +177,6 @@ def _robot_twin(out: Path, last: int, runlog: Path | None = None) -> RobotTwin |
 
 
 def next_config(config: RunConfig, steps: Steps, people: People) -> RunConfig:
-    """The config of the round after `steps`."""
     if steps.settings.strategy == "diagnose" and (twin := _robot_twin(steps.out, steps.number)) is not None:
         settings, known = steps.settings, Collecting(steps.out, steps.settings, people).known(steps.number + 1)
         seeing = settings.demonstrator_sees == "scene" or not settings.simulated
