@@ -2,7 +2,9 @@
 
 It reads the scene through `RobotView`, as the scripted expert does, and applies the rules of an evaluation in the twin
 (`simulate/phase_tracker.py`, `simulate/termination.py`, a task's failures). Readings are late and noisy, so these are
-estimates. Whether an episode succeeded is decided by the robot's detector or by a human.
+estimates. Whether an episode succeeded is decided by the robot's detector or by a human. A detector that works during
+an episode (`Reading.achieved`) also ends it: with a tracker that is 7 mm off, readings never show that a plug is in,
+and a policy that goes on pulls it out again.
 """
 
 from functools import lru_cache
@@ -14,7 +16,7 @@ from twinloop.deploy.robot import Briefing, Description, Reading
 from twinloop.deploy.robot_model import model_named
 from twinloop.deploy.robot_view import RobotView
 from twinloop.simulate.phase_tracker import PhaseTracker
-from twinloop.simulate.termination import TerminationRule, fallen
+from twinloop.simulate.termination import SETTLED_S, TerminationRule, fallen
 from twinloop.twin import failure
 from twinloop.twin.assemble import assemble
 from twinloop.twin.mobile_task import MobileTask
@@ -59,11 +61,12 @@ class EpisodeTracker:
     def __init__(self, about: Description, task: Task | MobileTask, *, episode_timeout_s: float | None = None):
         self._about, self._task = about, task
         self._longest = round((episode_timeout_s or task.longest_s) * about.rate_hz)
+        self._lasting = max(1, round(SETTLED_S * about.rate_hz))
         observed = {feature.name for feature in about.observed}
         self.sees = _has_model(about, task) and set(NEEDED) <= observed
 
     def begin(self, briefing: Briefing) -> None:
-        self._tick = self._phase = 0
+        self._tick = self._phase = self._achieved = 0
         if not self.sees:
             return
         kind = briefing.conditions.get("object", "")
@@ -90,12 +93,14 @@ class EpisodeTracker:
 
     def look(self, reading: Reading, command: np.ndarray | None) -> bool:
         """Update once per control period. command: the last that was sent. Return True if the episode is over."""
-        over = self._tick >= self._longest
+        self._achieved = self._achieved + 1 if reading.achieved else 0
+        over = self._tick >= self._longest or self._achieved > self._lasting
         if self.sees:
             sight = self._sight
             sight.take(reading, command)
             self._progress.look(sight)
-            ended, _ = self._ending.look(sight)
+            # A success detector knows more than these estimates, which then only tell whether a thing has fallen.
+            ended, _ = self._ending.look(sight, None if reading.achieved is None else np.zeros(1, bool))
             self._phase = int(self._progress.phase[0])
             self._note(sight, command)
             over = over or bool(ended[0])

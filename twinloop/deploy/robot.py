@@ -129,12 +129,15 @@ class Reading:
         sequence: index in the episode.
         timestamp_s: time on the robot's own clock.
         over: the robot's own detector ends the episode, for example after a fall.
+        achieved: whether the lab's success detector sees the task done at present; None without such a detector. It
+            ends a policy's episode, and is no input of a policy.
     """
 
     sequence: int
     timestamp_s: float
     features: Mapping[str, np.ndarray]
     over: bool = False
+    achieved: bool | None = None
 
 
 @dataclass(frozen=True)

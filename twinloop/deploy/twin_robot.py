@@ -111,4 +111,5 @@ class TwinRobot(TwinConnection[Cell]):
             features |= self._eyes.look(ALONE)
         self._sequence += 1
         readings = {feature.name: features[feature.name][0].reshape(feature.shape) for feature in self._about.observed}
-        self._reading = Reading(self._sequence, self._clock_s, readings)
+        achieved = bool(cell.twin.task.succeeded(cell)[0])
+        self._reading = Reading(self._sequence, self._clock_s, readings, achieved=achieved)

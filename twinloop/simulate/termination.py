@@ -28,9 +28,13 @@ class TerminationRule:
         self._tick[ids] = 0
         self._achieved[ids] = 0
 
-    def look(self, cell: Scene) -> tuple[np.ndarray, np.ndarray]:
-        """Return (over, lost), each (width,). Call once per control period."""
-        success = self.twin.task.succeeded(cell)
+    def look(self, cell: Scene, achieved: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return (over, lost), each (width,). Call once per control period.
+
+        Args:
+            achieved: (width,) whether the task is done. By default, the task judges the scene.
+        """
+        success = self.twin.task.succeeded(cell) if achieved is None else achieved
         self._achieved = np.where(success, self._achieved + 1, 0)
         down, late = fallen(cell, self.twin), self._tick >= self.twin.longest_ticks
         # Success in the last period counts, as it does in a rollout.

@@ -11,7 +11,7 @@ from twinloop.deploy.description import description_of
 from twinloop.deploy.rehearsal.cell_build import twin_of_scene
 from twinloop.deploy.rehearsal.cell_file import CellConfig
 from twinloop.deploy.rehearsal.cell_layout import situation_of
-from twinloop.deploy.rehearsal.detector import outcome_of
+from twinloop.deploy.rehearsal.detector import achieved, outcome_of
 from twinloop.deploy.rehearsal.physics import physics_class
 from twinloop.deploy.rehearsal.world import CellWorld
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
@@ -127,7 +127,7 @@ class RehearsalCell:
         if self._eyes is not None:
             features |= self._eyes.look(world.kinematics(), world.table, self._sequence)
         self._break(features)
-        self._reading = Reading(self._sequence, self._clock_s, features)
+        self._reading = Reading(self._sequence, self._clock_s, features, achieved=achieved(world))
 
     def _break(self, features: dict[str, np.ndarray]) -> None:
         fault = self.cell.fault

@@ -6,6 +6,11 @@ from twinloop.deploy.robot import Outcome
 SETTLE_S = 0.4
 
 
+def achieved(world: CellWorld) -> bool:
+    """Whether the task is done at present."""
+    return bool(world.situation.task.succeeded(world.look())[0])
+
+
 def outcome_of(world: CellWorld) -> Outcome:
     """Return the outcome of an episode. The robot is halted and the scene settles for SETTLE_S first."""
     world.halt()

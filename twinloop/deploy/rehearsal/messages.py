@@ -33,12 +33,16 @@ def read_description(message: Message) -> Description:
 
 def reading_message(reading: Reading) -> tuple[Message, dict[str, np.ndarray]]:
     arrays = {name: _as_sent(values) for name, values in reading.features.items()}
-    return {"sequence": reading.sequence, "timestamp_s": reading.timestamp_s}, arrays
+    return {"sequence": reading.sequence, "timestamp_s": reading.timestamp_s, "achieved": reading.achieved}, arrays
 
 
 def read_reading(message: Message, arrays: Mapping[str, np.ndarray]) -> Reading:
     features = {name: _as_sent(values) for name, values in arrays.items()}
-    return Reading(int(message["sequence"]), float(message["timestamp_s"]), features)
+    achieved = message["achieved"]
+    return Reading(
+        int(message["sequence"]), float(message["timestamp_s"]), features,
+        achieved=None if achieved is None else bool(achieved),
+    )  # fmt: skip
 
 
 def _as_sent(values: np.ndarray) -> np.ndarray:
