@@ -99,6 +99,23 @@ def test_frames_mark_human_actions_and_the_policy_continues(
     assert len(by_human) > 12
 
 
+def test_enter_ends_an_episode_of_a_policy_whose_robot_cannot_see_that_the_task_is_done(
+    twin: Twin, tmp_path: Path, terminal: tuple[OperatorInput, int]
+):
+    operator, keyboard = terminal
+    file = policy_file(tmp_path / "policy.json", described(twin).space(), does="wait")
+    with PolicyProcess(file, program=PROGRAM) as policy:
+        job = RunnerJob(
+            TypedRobot(twin, keyboard, {7: b"\n"}), {"": policy}, DeployConfig(episode_timeout_s=4.0),
+            tmp_path / "stop", attended=True, permits={"": ungated(file, described(twin).identity)},
+        )  # fmt: skip
+        with EpisodeRunner(job, operator) as runner:
+            log = runner.run(0, "")
+    assert log.length == 7
+    assert log.outcome == "success"
+    assert log.interventions == 0
+
+
 def test_a_robot_without_a_leader_arm_is_refused(twin: Twin, tmp_path: Path, terminal: tuple[OperatorInput, int]):
     job = RunnerJob(
         ScriptedRobot(twin), {}, DeployConfig(takeover="leader"), tmp_path / "stop", described(twin), attended=True

@@ -154,7 +154,7 @@ def _control(
         if first is None:
             first = reading
             safety.begin(np.asarray(reading.features.get(STATE, about.home), float))
-        if reading.over or (tracker.look(reading, command) and not leader.ends_itself):
+        if reading.over or ((tracker.look(reading, command) or operator.enough) and not leader.ends_itself):
             return
         # The robot's clock may lag behind ours; the lag is a lower bound of the reading's age.
         robot_s = reading.timestamp_s - first.timestamp_s

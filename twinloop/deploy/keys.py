@@ -7,7 +7,7 @@ import termios
 import tty
 
 STOP, RESET, ABORT, TAKEOVER, ENOUGH = " e", "r", "a", "t", "\n\r"
-HELP = "keys: space or e = e-stop · a = abort this episode · t = mark a takeover"
+HELP = "keys: space or e = e-stop · a = abort this episode · t = mark a takeover · Enter = finish the episode"
 HELP_TAKEOVER = "keys: space or e = e-stop · a = abort this episode · t = take over or give back · Enter = finish"
 HELP_LEADING = "keys: space or e = e-stop · a = abort this episode · Enter = finish the episode"
 

@@ -26,7 +26,7 @@ class OperatorInput:
         can_take_over: the takeover key passes control to the human and back; otherwise it only marks a takeover.
         human_leads: the human has taken over.
         typed: keys that were pressed before the last look.
-        enough: the human who leads has ended the episode.
+        enough: the human has ended the episode, for example because the task is done.
         ending: name of the signal that ends the session, or "".
     """
 
