@@ -1,5 +1,6 @@
 """EpisodeTracker: an episode ends when the success detector has seen the task done for a while, if there is one."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ DONE = np.array([0.5, 0.2, 0.02, 1, 0, 0, 0, 0.5, 0.2, 0.0, 1, 0, 0, 0], np.floa
 """Tracked poses of a cube on its goal."""
 
 
-def ends_after(about: Description, robot: ScriptedRobot, achieved: list[bool | None], *, done: bool) -> int | None:
+def ends_after(about: Description, robot: ScriptedRobot, achieved: Sequence[bool | None], *, done: bool) -> int | None:
     """The period in which the tracker ends an episode with these detections; None if it does not.
 
     Args:
