@@ -67,7 +67,7 @@ def test_a_late_chunk_is_used_from_its_valid_part(twin: Twin, tmp_path: Path):
         assert flight.act() == 0
 
 
-def test_a_policy_gets_the_readings_of_some_periods_ago(twin: Twin, tmp_path: Path):
+def test_a_policy_gets_the_mean_of_the_last_readings(twin: Twin, tmp_path: Path):
     space = described(twin).space((*DEFAULT_INPUTS, HISTORY))
     file = policy_file(tmp_path / "policy.json", space, does="recall", horizon=1, executed=1)
     with PolicyProcess(file, program=PROGRAM) as process:
@@ -76,7 +76,7 @@ def test_a_policy_gets_the_readings_of_some_periods_ago(twin: Twin, tmp_path: Pa
         for tick in range(6):
             flight.reading.features["observation.state"][0] = tick
             commanded.append(flight.act())
-    assert commanded == [0, 0, 0, 1, 2, 3]
+    assert commanded == [0, 0, 0.5, 1.5, 2.5, 3.5]  # means over the two readings before
 
 
 def test_inference_times_out_in_lockstep(twin: Twin, tmp_path: Path):
