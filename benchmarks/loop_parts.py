@@ -28,7 +28,7 @@ STRATEGIES: tuple[Strategy, ...] = ("wide", "blind", "real", "adr", "diagnose")
 SCHEDULE = (10, 25, 50, 100)
 TARGET = 0.9
 TRIALS = 20
-EPISODES, STEPS, FINETUNE_STEPS = 400, 800, 800
+EPISODES, STEPS, FINETUNE_STEPS = 400, 3000, 3000
 POLICY = {"width": 256, "executed": 5}
 INPUTS = ("observation.state", "observation.environment_state", "observation.history")
 """Raw readings, also earlier ones: a tracker with millimetres of noise hides where a peg has to go."""

@@ -39,6 +39,16 @@ def test_offsets_are_found(demonstrations: Path):
     assert max(abs(mrad) for joint, mrad in offsets.encoder_mrad.items() if joint != "joint2") < 2.0
 
 
+def test_where_a_thing_ends_narrows_the_offset_of_the_tracker(tmp_path: Path):
+    """A peg in a hole is in its middle; a thing on a wide zone may be anywhere there."""
+    config = embedded_config().with_task("peg_insertion")
+    generate(with_errors(config, **WRONG, **NOISE), tmp_path / "inserted", episodes=12, workers=1)
+    offsets = sensor_offsets(config, [tmp_path / "inserted"], seed=3)
+    assert offsets is not None
+    np.testing.assert_allclose(offsets.tracker_mm, [6.0, -4.0], atol=0.9)
+    assert (offsets.tracker_std_mm < 0.8).all()
+
+
 def test_too_few_grasps_tell_nothing(tmp_path: Path):
     assert sensor_offsets(embedded_config(), [], seed=0) is None
     generate(embedded_config(), tmp_path / "few", episodes=3, workers=1)

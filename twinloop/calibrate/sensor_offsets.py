@@ -2,14 +2,17 @@
 
 Whoever demonstrates sees the things themselves and closes the gripper on one. Where the task grasps it is known from
 demonstrations in the twin; what remains between the tool and the tracked place is the offset of the tracker. The tool
-is where the commands put it: at that moment the arm stands still. Encoders show their offsets in what they read beyond
-the commands, compared with the twin. The commands are shifted by the delay, because slow motions in one direction
-look like an offset otherwise.
+is where the commands put it: at that moment the arm stands still. A second estimate is where the thing is at the end,
+relative to the fixture or zone that it was brought to: a peg in a hole cannot be 7 mm beside it. The two are weighted
+by their variances.
 
-Measured in three cells of another engine that were used while working, with 10 demonstrations and 4 to 6 mm of noise:
-the tracker's offset was found with errors of 1.2, 1.4 and 1.2 mm (of 8 mm). Trials of a policy that does not grasp tell
-nothing of it. Encoder offsets in one of these cells, which has a delay of 0.1 s: errors of at most 0.7 mrad, and of 7
-mrad without shifting the commands.
+Encoders show their offsets in what they read beyond the commands, compared with the twin. The commands are shifted by
+the delay, because slow motions in one direction look like an offset otherwise.
+
+Measured in cells of another engine that were used while working, with 10 demonstrations and 4 to 6 mm of noise: by the
+grasps alone, the tracker's offset was found with errors of 1.2, 1.4 and 1.2 mm (of 8 mm), and with the ends in the first
+of these cells with 0.6 mm. Trials of a policy that does not grasp tell nothing of it. Encoder offsets in one of these
+cells, which has a delay of 0.1 s: errors of at most 0.7 mrad, and of 7 mrad without shifting the commands.
 """
 
 from collections.abc import Sequence
@@ -23,14 +26,19 @@ from twinloop.diagnose.traits import EpisodeTrace
 from twinloop.randomize.table import BUILTIN, BY_NAME
 from twinloop.run.config import RunConfig
 from twinloop.run.twin import twin_of
+from twinloop.twin.twin import Twin
 
 FEWEST_GRASPS = 5
 SIMULATED = 64
 SEEN_FRAMES = 15
-"""Tracked poses up to the closing that are averaged. Earlier, somebody may have moved the thing."""
+"""Tracked poses up to the closing, or at the end, that are averaged. Earlier, somebody may have moved the thing."""
+FEWEST_FRAMES = 5
+"""Tracked poses after the release, at least."""
 CLOSING_FRAMES = 3
 ENGINES_MM = 1.0
 """How far grasps differ between a twin and a robot: arms sag, fingers close unevenly."""
+LEAST_MM = 0.3
+"""How far the places to which things are brought differ at least: tolerances of fixtures."""
 
 OFFSET_ROWS = tuple(row.name for row in BUILTIN if row.shown_by)
 """Rows of constant errors that demonstrations show."""
@@ -77,13 +85,18 @@ def sensor_offsets(config: RunConfig, demonstrations: Sequence[Path], *, seed: i
     grasps = [_grasps(traces) for traces in (real, simulated)]
     if min(map(len, grasps)) < FEWEST_GRASPS:
         return None
-    variance = sum(places.var(axis=0, ddof=1) / len(places) for places in grasps)
+    offset_mm, variance = _difference(*grasps)
+    variance += ENGINES_MM**2
+    placed = _placement_offset(twin_of(config), real, simulated)
+    if placed is not None:
+        share = variance / (variance + placed[1])
+        offset_mm, variance = offset_mm + share * (placed[0] - offset_mm), share * placed[1]
     beyond = [_beyond_command(traces) for traces in (real, simulated)]
     if beyond[0] is None or beyond[1] is None:
         return None
     return SensorOffsets(
-        tracker_mm=grasps[0].mean(axis=0) - grasps[1].mean(axis=0),
-        tracker_std_mm=np.sqrt(variance + ENGINES_MM**2),
+        tracker_mm=offset_mm,
+        tracker_std_mm=np.sqrt(variance),
         encoder_mrad=dict(zip(twin_of(config).robot.arm_joints, (beyond[0] - beyond[1]).tolist(), strict=True)),
     )
 
@@ -101,6 +114,53 @@ def _grasp(trace: EpisodeTrace) -> np.ndarray | None:
     tool = trace.arm.tool(trace.command[closing : closing + CLOSING_FRAMES, : trace.arm.joints])
     seen = poses[closing - SEEN_FRAMES : closing + 1]
     return 1000 * (np.median(seen[:, :2], axis=0) - np.median(tool[:, :2], axis=0))
+
+
+def _difference(real: np.ndarray, simulated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(2,) difference of the mean places, and (2,) its variance."""
+    variance = real.var(axis=0, ddof=1) / len(real) + simulated.var(axis=0, ddof=1) / len(simulated)
+    return real.mean(axis=0) - simulated.mean(axis=0), variance
+
+
+def _placement_offset(
+    twin: Twin, real: Sequence[EpisodeTrace], simulated: Sequence[EpisodeTrace]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """(2,) offset of the tracker in mm by where things end, and (2,) its variance; None without a place to end at.
+
+    The reference is the fixture or zone relative to which things end most alike in the twin. Somebody else may prefer
+    another place there, so the variance includes how much the places differ beyond the noise of the tracker.
+    """
+    best: tuple[np.ndarray, np.ndarray] | None = None
+    for fixture in twin.fixtures:
+        columns = twin.pose_columns(fixture.name)
+        ends = [_ends(traces, columns) for traces in (real, simulated)]
+        if min(len(places) for places, _ in ends) < FEWEST_GRASPS:
+            continue
+        offset_mm, variance = _difference(ends[0][0], ends[1][0])
+        differing = [places.var(axis=0, ddof=1) - noise for places, noise in ends]
+        variance += np.maximum(np.max(differing, axis=0), LEAST_MM**2)
+        if best is None or variance.sum() < best[1].sum():
+            best = offset_mm, variance
+    return best
+
+
+def _ends(traces: Sequence[EpisodeTrace], reference: slice) -> tuple[np.ndarray, np.ndarray]:
+    """(episodes, 2) tracked place of the released thing relative to a reference at the end, in mm, of successes.
+
+    Also (2,) the variance of these places by the noise of the tracker.
+    """
+    places, noise = [], []
+    for trace in traces:
+        poses, state = trace.object, trace.part("observation.environment_state")
+        frames = min(trace.rows - trace.first_opening, SEEN_FRAMES)
+        if not trace.success or poses is None or state is None or frames < FEWEST_FRAMES:
+            continue
+        beside = 1000 * (poses[-frames:, :2] - state[-frames:, reference][:, :2])
+        places.append(beside.mean(axis=0))
+        noise.append(beside.var(axis=0, ddof=1) / frames)
+    if not places:
+        return np.empty((0, 2)), np.zeros(2)
+    return np.array(places), np.mean(noise, axis=0)
 
 
 def _beyond_command(traces: Sequence[EpisodeTrace]) -> np.ndarray | None:
