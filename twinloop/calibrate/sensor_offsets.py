@@ -10,9 +10,9 @@ Encoders show their offsets in what they read beyond the commands, compared with
 the delay, because slow motions in one direction look like an offset otherwise.
 
 Measured in cells of another engine that were used while working, with 10 demonstrations and 4 to 6 mm of noise: by the
-grasps alone, the tracker's offset was found with errors of 1.2, 1.4 and 1.2 mm (of 8 mm), and with the ends in the first
-of these cells with 0.6 mm. Trials of a policy that does not grasp tell nothing of it. Encoder offsets in one of these
-cells, which has a delay of 0.1 s: errors of at most 0.7 mrad, and of 7 mrad without shifting the commands.
+grasps alone, the tracker's offset was found with errors of 1.2, 1.4 and 1.2 mm (of 8 mm); with the ends too, in the
+first of these cells with 0.6 mm. Trials of a policy that does not grasp tell nothing of it. Encoder offsets in one of
+these cells, which has a delay of 0.1 s: errors of at most 0.7 mrad, and of 7 mrad without shifting the commands.
 """
 
 from collections.abc import Sequence
