@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from coverage_interval import coverage_interval
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests/, which is not installed
 
@@ -48,7 +49,7 @@ UNSTEADY_SHARE = 0.12
 OFF_AFTER_S = 2.0
 LOW, HIGH = 0.85, 0.95
 MOTIONS, REPEATS = 3, 4
-RESAMPLES = 500
+DIVISIONS = 100
 
 
 def record(bench: Bench, truth: dict[str, float], gain: float, rng: np.random.Generator, name: str = "") -> list[Log]:
@@ -86,12 +87,12 @@ def one(bench: Bench, seed: int) -> dict[str, Any]:
             / (trace.high["position"] - trace.simulated["position"])[:, 0]
             for trace in replayed.traces
         ]
-        inside = np.array([(ratio <= 1).mean() for ratio in ratios])
-        again = inside[rng.integers(len(inside), size=(RESAMPLES, len(inside)))].mean(axis=1)
+        shares = list(replayed.coverage_by_log["position"].values())
+        interval = coverage_interval(replayed, "position", rng=rng)
         sets[f"{gain:g}"] = {
-            "coverage": round(float(inside.mean()), 3),
-            "interval": [round(float(end), 3) for end in np.quantile(again, [0.05, 0.95])],
-            "by_log": [round(float(share), 3) for share in inside],
+            "coverage": round(float(np.mean(shares)), 3),
+            "interval": [round(end, 3) for end in interval],
+            "by_log": [round(share, 3) for share in shares],
             "mae_rad": round(replayed.errors["position"].mae, 4),
             "limit": {str(size): attainable(ratios, size, rng) for size in (3, 6)},
         }
@@ -101,7 +102,7 @@ def one(bench: Bench, seed: int) -> dict[str, Any]:
 def attainable(ratios: list[np.ndarray], size: int, rng: np.random.Generator) -> float:
     """Share of sets of `size` logs within 85 to 95 %, with the band scaled to hold 90 % of the other logs."""
     hits = []
-    for _ in range(RESAMPLES // 5):
+    for _ in range(DIVISIONS):
         order = rng.permutation(len(ratios))
         factor = np.quantile(np.concatenate([ratios[log] for log in order[size:]]), 0.9)
         share = np.mean([(ratios[log] <= factor).mean() for log in order[:size]])

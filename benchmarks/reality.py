@@ -8,7 +8,8 @@ the frames are the videos of `so101_table_cleanup`). Prints one line per channel
 
 The episodes of `so101_table_cleanup` are split into work episodes, which everything is fitted and tuned on, and figure
 episodes (every fourth), which are only replayed here. The fitted delay plus lag beside it uses the same split. CPU
-seconds are those of this process and its children.
+seconds are those of this process and its children. The 90 % interval of a coverage is a bootstrap over the held-out
+logs.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from coverage_interval import coverage_interval
 
 from twinloop.calibrate.band import replay_with_band
 from twinloop.calibrate.bench import Bench, load_bench, logs_of
@@ -67,6 +69,15 @@ def fitted(bench: Bench, checked: Checked, held_out: list[Log], threads: int) ->
     return replay_with_band(bench, held_out, fit.patch, where=Where(threads)), seconds, values
 
 
+def coverage_of(replayed: Replay) -> dict[str, dict[str, Any]]:
+    """Share of the measurements of each channel that the 90 % band contains, and its interval."""
+    intervals = {name: coverage_interval(replayed, name, rng=np.random.default_rng(0)) for name in replayed.coverage}
+    return {
+        "coverage": {name: round(share, 3) for name, share in replayed.coverage.items()},
+        "coverage_interval": {name: [round(end, 3) for end in ends] for name, ends in intervals.items()},
+    }
+
+
 def split_so101(logs: tuple[Log, ...]) -> tuple[tuple[Log, ...], list[Log]]:
     """Work episodes and figure episodes."""
     figure = set(range(FIGURE_FIRST, len(logs), FIGURE_EVERY))
@@ -86,7 +97,7 @@ def so101(data: Path, threads: int) -> dict[str, Any]:
         "rmse": {name: round(error.rmse, 3) for name, error in replayed.errors.items()},
         "lag_rmse": {name: round(error.rmse, 3) for name, error in replayed.delay_lag.items()},
         "command_rmse": SO101_COMMAND,
-        "coverage": {name: round(share, 3) for name, share in replayed.coverage.items()},
+        **coverage_of(replayed),
         "worst_first": {
             log: {name: round(error.rmse, 3) for name, error in errors.items()}
             for log, errors in replayed.by_log.items()
@@ -107,7 +118,7 @@ def xl330(data: Path, threads: int) -> dict[str, Any]:
         by_gain[f"kp{gain:g}"] = {
             "mae_rad": round(replayed.errors["position"].mae, 4),
             "lag_mae_rad": round(replayed.delay_lag["position"].mae, 4),
-            "coverage": round(replayed.coverage["position"], 3),
+            **{name: by_channel["position"] for name, by_channel in coverage_of(replayed).items()},
             "cpu_s": round(seconds, 1),
             "fitted": values,
         }
@@ -142,7 +153,7 @@ def cube(data: Path, threads: int) -> dict[str, Any]:
             "seconds": round(seconds, 1),
             **_of_tosses(replayed),
             "one_frame": one_frame(bench, seen, unseen, fit.patch.values, Where(threads)),
-            "coverage": {name: round(share, 3) for name, share in replayed.coverage.items()},
+            **coverage_of(replayed),
             "fitted": {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in fit.patch.fitted.items()},
         }
         defaults.append(_of_tosses(replay(bench, unseen, CUBE_ENGINE, where=Where(threads))))
@@ -241,18 +252,19 @@ def show(results: dict[str, Any]) -> None:
     print(f"{'':34}{'reached':>10}{'to beat':>10}   90 % band holds")
     for name, reached in results.get("so101", {}).get("rmse", {}).items():
         part = results["so101"]
-        covered = 100 * part["coverage"][name]
-        print(f"so101 {name + ', RMSE %':28}{reached:10.3f}{part['lag_rmse'][name]:10.3f}   {covered:.1f} %")
+        covered = covered_text(part["coverage"][name], part["coverage_interval"][name])
+        print(f"so101 {name + ', RMSE %':28}{reached:10.3f}{part['lag_rmse'][name]:10.3f}   {covered}")
     if "cpu_s" in results.get("so101", {}):
         print(f"so101 {'CPU seconds of the fit':28}{results['so101']['cpu_s']:10.1f}")
     for name, result in results.get("xl330", {}).get("by_gain", {}).items():
-        label, covered = f"{name} held out, MAE rad", 100 * result["coverage"]
-        print(f"xl330 {label:28}{result['mae_rad']:10.4f}{XL330_COULOMB_VISCOUS_RAD:10.3f}   {covered:.1f} %")
+        label, covered = f"{name} held out, MAE rad", covered_text(result["coverage"], result["coverage_interval"])
+        print(f"xl330 {label:28}{result['mae_rad']:10.4f}{XL330_COULOMB_VISCOUS_RAD:10.3f}   {covered}")
 
     for split, part in results.get("cube", {}).get("by_split", {}).items():
         for name, unit, of in (("width_percent", "place, % of width", "place"), ("degrees", "turn, degrees", "turn")):
             label, limit = f"{split}, {unit}", results["cube"]["to_reach"][name]
-            print(f"cube {label:29}{part[name]:10.2f}{limit:10.1f}   {100 * part['coverage'][of]:.1f} %")
+            covered = covered_text(part["coverage"][of], part["coverage_interval"][of])
+            print(f"cube {label:29}{part[name]:10.2f}{limit:10.1f}   {covered}")
             for start, errors in part.get("one_frame", {}).items():
                 print(f"     {'from one frame, ' + start:29}{errors[name]:10.2f}{limit:10.1f}")
             print(f"     {'engine defaults':29}{results['cube']['engine_defaults'][name]:10.2f}")
@@ -262,6 +274,11 @@ def show(results: dict[str, Any]) -> None:
     if "frames" in results:
         part = results["frames"]
         print(f"frames, distance in levels: {part['distance_before']:.1f} before, {part['distance_after']:.1f} after")
+
+
+def covered_text(share: float, interval: list[float]) -> str:
+    low, high = interval
+    return f"{100 * share:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def main() -> None:

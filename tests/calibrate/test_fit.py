@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.coverage_interval import coverage_interval
 from tests.calibrate.made import command, logs_of_truth, xl330
 from twinloop.calibrate.band import replay_with_band
 from twinloop.calibrate.bench import Bench
@@ -67,11 +68,18 @@ def test_a_patch_round_trips(recovered: tuple[dict[str, float], TwinPatch], tmp_
     assert (low, high) == (result.low, result.high)
 
 
-def test_the_band_covers_most_of_a_held_out_log(bench: Bench, recovered: tuple[dict[str, float], TwinPatch]):
+def test_the_band_covers_most_of_held_out_logs(bench: Bench, recovered: tuple[dict[str, float], TwinPatch]):
     truth, patch = recovered
-    unseen = logs_of_truth(bench, truth, seed=77, asked=[command(1, 200)])
+    asked = [command(1, 200), command(2, 200).select(slice(0, 300)), command(0, 200)]
+    unseen = logs_of_truth(bench, truth, seed=77, asked=asked)
     result = replay_with_band(bench, unseen, patch, where=Where(1))
     assert result.coverage["position"] > 0.8
+    shares = result.coverage_by_log["position"]
+    assert list(shares) == list(result.by_log)
+    frames = [result.by_log[log]["position"].frames for log in shares]
+    assert np.average(list(shares.values()), weights=frames) == pytest.approx(result.coverage["position"])
+    low, high = coverage_interval(result, "position", rng=np.random.default_rng(0))
+    assert min(shares.values()) <= low < result.coverage["position"] < high <= max(shares.values())
     assert result.errors["position"].rmse < 0.01
     assert not any("one log does not show" in note for note in patch.notes)
 

@@ -184,13 +184,14 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, whe
     spread = drawn_rows(plant, names, best, samples, where=where)
     models = patch.delay_lag_models or fit_delay_lag(bench, plant.tracks)
     replayed = compare_with_logs(plant, simulated, patch.values, models)
-    coverage, traces = {}, {trace.log: trace for trace in replayed.traces}
+    coverage, coverage_by_log = {}, {}
+    traces = {trace.log: trace for trace in replayed.traces}
     for channel in bench.compared:
         if channel.name not in patch.spread:
             continue
         low, high = patch.spread[channel.name]
         weights = (patch.effort.get(channel.name, 0.0), patch.drawn.get(channel.name, 1.0))
-        inside = []
+        inside = {}
         for place, track in enumerate(plant.tracks):
             rows = simulated[channel.name][0, place, : track.frames]
             drawn = reach_of(channel, spread[channel.name][:, place, : track.frames])
@@ -199,7 +200,7 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, whe
             below, above = (PredictionBand(abs(end), *weights).half_width(swing, effort, drawn) for end in (low, high))
             off = -difference(channel, rows, track.measured[channel.name])
             known = np.isfinite(off).all(axis=-1)
-            inside.append(((off >= -below) & (off <= above))[known])
+            inside[track.log.name] = ((off >= -below) & (off <= above))[known]
             if channel.of == "turn":
                 continue  # a band around a quaternion has no lower and upper end
             centre, trace = (rows - channel.offset) / channel.scale, traces[track.log.name]
@@ -208,8 +209,14 @@ def replay_with_band(bench: Bench, logs: Sequence[Log], patch: TwinPatch, *, whe
                 low={**trace.low, channel.name: centre - below},
                 high={**trace.high, channel.name: centre + above},
             )
-        coverage[channel.name] = float(np.concatenate(inside).mean())
-    return replace(replayed, coverage=coverage, traces=tuple(traces[trace.log] for trace in replayed.traces))
+        coverage[channel.name] = float(np.concatenate(list(inside.values())).mean())
+        coverage_by_log[channel.name] = {log: float(inside[log].mean()) for log in replayed.by_log if inside[log].size}
+    return replace(
+        replayed,
+        coverage=coverage,
+        coverage_by_log=coverage_by_log,
+        traces=tuple(traces[trace.log] for trace in replayed.traces),
+    )
 
 
 def drawn_rows(

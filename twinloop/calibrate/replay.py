@@ -54,6 +54,7 @@ class Replay:
         over_time: mean absolute error in BINS equal parts of a recording.
         traces: the curves, in the order of `by_log`.
         coverage: channel -> share of measurements in the 90 % band, if a patch gives one.
+        coverage_by_log: channel -> log -> the same per log; without logs that have no measurement of the channel.
         delay_lag: channel -> error of the simple model, a dead time and a first-order lag.
         delay_lag_by_log: the same per log.
     """
@@ -65,6 +66,7 @@ class Replay:
     over_time: dict[str, list[float]]
     traces: tuple[Traces, ...]
     coverage: dict[str, float] = field(default_factory=dict)
+    coverage_by_log: dict[str, dict[str, float]] = field(default_factory=dict)
     delay_lag: dict[str, Error] = field(default_factory=dict)
     delay_lag_by_log: dict[str, dict[str, Error]] = field(default_factory=dict)
 
@@ -80,6 +82,7 @@ class Replay:
             "delay_lag_by_log": _by_log_json(self.delay_lag_by_log),
             "over_time": {name: [_known(mean) for mean in means] for name, means in self.over_time.items()},
             "coverage": self.coverage,
+            "coverage_by_log": self.coverage_by_log,
         }
 
 
