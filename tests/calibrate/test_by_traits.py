@@ -1,12 +1,18 @@
 """Fitting many rows to traits: a linear world is recovered, and what the traits do not tell apart stays correlated."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from twinloop.calibrate.by_traits import FittedColumn, FittedTwin, _posterior, _samples, fitted_columns
+from twinloop.calibrate.by_traits import FittedColumn, FittedTwin, _posterior, _samples, fit_twin, fitted_columns
 from twinloop.curate.rates import Rate
+from twinloop.pipeline.generate import generate
+from twinloop.randomize.distribution import Constant
 from twinloop.randomize.parameter import Gap
 from twinloop.run.default import embedded_config
+from twinloop.simulate.expert import ExpertConfig
 
 
 def columns() -> dict[str, FittedColumn]:
@@ -73,6 +79,17 @@ def test_a_trait_that_no_row_explains_changes_little():
     levels[4] += 50.0
     mean, _ = _posterior([(slopes, levels, np.full(30, 100.0))], np.ones(3))
     assert mean == pytest.approx(truth, abs=0.05)
+
+
+def test_demonstrations_show_how_late_the_tracker_is(tmp_path: Path):
+    """A policy that never grasps does not show it: the tracker follows a thing that stands still at once."""
+    plain = replace(embedded_config(), expert=ExpertConfig(action_noise_rad=0.0))
+    late = replace(plain, randomization={**plain.randomization, "tracker_delay_ms": Constant(90.0)})
+    generate(late, tmp_path / "demonstrations", episodes=8, workers=1)
+    fits = fitted_columns(embedded_config(), {"sensing": 1.0})
+    fitted = fit_twin(embedded_config(), (), fits, seed=1, demonstrations=[tmp_path / "demonstrations"])
+    assert fitted.values["tracker_delay_ms"].mean() == pytest.approx(90.0, abs=20.0)
+    assert fitted.values["tracker_noise_mm"].mean() < 1.0
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,16 @@ import pytest
 
 from tests.diagnose.test_plan import report, wrong
 from tests.pipeline.loop.test_steps import ranged
-from twinloop.calibrate.by_traits import FittedTwin
+from twinloop.calibrate.by_traits import FittedTwin, with_plain_expert
 from twinloop.calibrate.fitted_twin import write_fitted
-from twinloop.calibrate.robot_twin import KEPT, RobotTwin, Trials, can_be_demonstrated, diagnosed_config
+from twinloop.calibrate.robot_twin import (
+    FITTED_WITH_DEMONSTRATIONS,
+    KEPT,
+    RobotTwin,
+    Trials,
+    can_be_demonstrated,
+    diagnosed_config,
+)
 from twinloop.curate.rates import Rate
 from twinloop.diagnose.report import GapReport, RowEstimate, read_report
 from twinloop.pipeline.generate import generate
@@ -64,6 +71,7 @@ def robot_twin(tmp_path: Path, runlog: Path, fitted: FittedTwin | None) -> Robot
     (tmp_path / "diagnosis" / "report.json").write_text(json.dumps(replace(diagnosis, predicted=1.0).to_json()))
     if fitted is not None:
         write_fitted(fitted, tmp_path / "fitted.json")
+        write_fitted(fitted, tmp_path / FITTED_WITH_DEMONSTRATIONS)
     return RobotTwin(ranged(1.0), [Trials(tmp_path, tmp_path / "policy", runlog)])
 
 
@@ -105,7 +113,7 @@ def test_offsets_are_what_remains_beside_the_fitted_rows(tmp_path: Path, runlog:
     soft = "servo_stiffness_scale"
     errors: dict[str, Distribution] = {soft: Constant(0.5), OFFSET: Constant(8.0)}
     wrong = replace(ranged(1.0), randomization={**ranged(1.0).randomization, **errors})
-    generate(wrong, tmp_path / "demonstrations", episodes=8, workers=1)
+    generate(with_plain_expert(wrong), tmp_path / "demonstrations", episodes=16, workers=1)
     offsets = []
     for stiffness in (0.5, 1.0):
         folder = tmp_path / f"stiffness {stiffness}"

@@ -34,7 +34,7 @@ def test_offsets_are_found(demonstrations: Path):
     offsets = sensor_offsets(embedded_config(), [demonstrations], seed=3)
     assert offsets is not None
     np.testing.assert_allclose(offsets.tracker_mm, [6.0, -4.0], atol=1.2)
-    assert (offsets.tracker_std_mm > 1.0).all()
+    assert (offsets.tracker_std_mm > 0.9).all()
     assert offsets.encoder_mrad["joint2"] == pytest.approx(8.0, abs=1.0)
     assert max(abs(mrad) for joint, mrad in offsets.encoder_mrad.items() if joint != "joint2") < 2.0
 

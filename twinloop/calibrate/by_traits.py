@@ -6,11 +6,14 @@ estimate (statistical linearisation, as in ensemble Kalman inversion: Iglesias, 
 values of a row are correlated in the posterior: the sum of two delays may be known well and the parts badly. Samples of
 the posterior keep that; intervals of single rows do not.
 
+Demonstrations tell what a policy that fails does not show: how late the tracker follows a thing that is carried. They
+are compared with the scripted expert in the twin, which stands for whoever demonstrates.
+
 A value is given by its signed size, as in the causes of diagnosis: 0 is nominal, 1 the end of the row's sensible range.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +46,8 @@ FREEDOM = 4.0
 RIDGE = 1.0
 UNDETERMINED = 0.6
 """A column is not determined if its deviation is more than this share of the deviation before any log."""
+DEMONSTRATED: tuple[Gap, ...] = ("sensing", "latency")
+"""Gaps whose traits do not depend on how somebody moves."""
 KNOWN = 0.5  # share of episodes that must have a trait
 SUCCESS = next(place for place, trait in enumerate(TRAITS) if trait.name == "success")
 
@@ -138,18 +143,22 @@ def fitted_columns(config: RunConfig, gaps: Mapping[Gap, float]) -> tuple[Fitted
 
 
 def fit_twin(
-    config: RunConfig, logs: Sequence[tuple[Path, Candidate]], columns: Sequence[FittedColumn], *, seed: int
-) -> FittedTwin:
+    config: RunConfig, logs: Sequence[tuple[Path, Candidate]], columns: Sequence[FittedColumn], *, seed: int,
+    demonstrations: Sequence[Path] = (),
+) -> FittedTwin:  # fmt: skip
     """Fit columns to episodes on a robot.
 
     Args:
         logs: runlogs, each with the policy that acted. The success of the last one is compared with the twin's.
+        demonstrations: runlogs of demonstrations by somebody who sees the scene, at least `MIN_REAL`.
 
     Raises:
         UsageError: too few episodes of a policy, or a runlog of another robot.
     """
     ends, rng = np.array([column.ends for column in columns]), np.random.default_rng(seed)
-    sources = [_Source(config, log, candidate, columns, seed=seed) for log, candidate in logs]
+    sources = [_Source(config, [log], candidate, columns, seed=seed) for log, candidate in logs]
+    if demonstrations:
+        sources.insert(0, _Source(with_plain_expert(config), demonstrations, None, columns, seed=seed))
     prior = np.array([column.prior for column in columns])
     mean, covariance = np.zeros(len(columns)), np.diag(prior**2)
     for _ in range(ROUNDS):
@@ -164,19 +173,32 @@ def fit_twin(
     return FittedTwin(_values(columns, samples), success, sources[-1].robot_success, digests)
 
 
+def with_plain_expert(config: RunConfig) -> RunConfig:
+    """The config with an expert that makes no mistakes on purpose, as people who demonstrate."""
+    return replace(config, expert=replace(config.expert, action_noise_rad=0.0, slips=0.0))
+
+
 class _Source:
-    """The episodes of one policy: those on the robot, and simulated ones with other sizes of the columns in each."""
+    """The episodes of one actor: those on the robot, and simulated ones with other sizes of the columns in each.
+
+    Args:
+        candidate: the policy that acted; None for demonstrations. Only their traits of `DEMONSTRATED` gaps are used:
+            people move in another way than the scripted expert of the twin.
+    """
 
     def __init__(
-        self, config: RunConfig, log: Path, candidate: Candidate, columns: Sequence[FittedColumn], *, seed: int
-    ):
+        self, config: RunConfig, logs: Sequence[Path], candidate: Candidate | None, columns: Sequence[FittedColumn], *,
+        seed: int,
+    ):  # fmt: skip
         widest = {column.name: _ends(column.values(np.array(column.ends))) for column in columns}
         self._columns, self._simulator = columns, TraitSimulator(config, widest, candidate, seed=seed)
-        read, digests = real_episodes(config, [log], candidate)
+        read, digests = real_episodes(config, logs, candidate)
         self.digests = tuple(digests.values())
         traits = measure_traits(read(self._simulator.arm))
         self.robot_success = _success(traits)
         self._robot, self._noise = _levels(traits, self._simulator.arm)
+        if candidate is None:
+            self._robot[[trait.gap not in DEMONSTRATED for trait in TRAITS]] = np.nan
         self._sizes, self._traits = np.zeros((0, len(columns))), np.zeros((0, len(TRAITS)))
 
     def simulate(self, sizes: np.ndarray) -> None:

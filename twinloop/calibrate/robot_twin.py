@@ -2,7 +2,8 @@
 
 1. A diagnosis of the trials says which gaps are open.
 2. The rows of these gaps are fitted together to the logs of all rounds (`by_traits.py`).
-3. Constant errors of tracker and encoders come from demonstrations, if there are enough (`sensor_offsets.py`).
+3. If there are enough demonstrations, the rows are fitted to these too, and constant errors of tracker and encoders
+   are taken from them (`sensor_offsets.py`).
 4. The next data is generated in the fitted twin, unless the policy fails more often there than on the robot. Then
    ranges change by the diagnosis; and if its explanation does not predict the robot's success, they stay as they are.
 
@@ -17,11 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from twinloop.calibrate.by_discriminator import TraitSimulator
+from twinloop.calibrate.by_discriminator import MIN_REAL, TraitSimulator
 from twinloop.calibrate.by_traits import FittedTwin, fit_twin, fitted_columns
 from twinloop.calibrate.fitted_twin import FITTED, read_fitted, with_fitted, write_fitted
 from twinloop.calibrate.robot_session import calibrated_config
 from twinloop.calibrate.sensor_offsets import OFFSET_ROWS, sensor_offsets
+from twinloop.deploy.demonstration_budget import demonstrations_in
 from twinloop.diagnose.causes import VARYING
 from twinloop.diagnose.layout import as_laid_out
 from twinloop.diagnose.report import GapReport, read_report
@@ -33,6 +35,7 @@ from twinloop.run.config import RunConfig
 from twinloop.run.randomization import ordered_rows
 
 CALIBRATION, DIAGNOSIS, REPORT = "calibration", "diagnosis", "report.json"
+FITTED_WITH_DEMONSTRATIONS = "fitted_with_demonstrations.json"
 TRIED, DEMONSTRABLE = 32, 0.25
 """Episodes of the scripted expert in a new twin, and the share that must succeed."""
 KEPT = "The explanation does not predict the robot's success, so the ranges stay as they are."
@@ -70,9 +73,10 @@ class RobotTwin:
         The last policy must not fail in it more often than on the robot, and the scripted expert must succeed.
         """
         fitted = read_fitted(self._last.folder / FITTED)
-        if fitted is None or fitted.too_severe:
-            return None
-        return fitted if can_be_demonstrated(with_fitted(self._base()[0], fitted)) else None
+        return fitted if fitted is not None and self._can_be_used(fitted) else None
+
+    def _can_be_used(self, fitted: FittedTwin) -> bool:
+        return not fitted.too_severe and can_be_demonstrated(with_fitted(self._base()[0], fitted))
 
     def explain(
         self,
@@ -105,12 +109,25 @@ class RobotTwin:
             demonstrations: runlogs of demonstrations by somebody who sees the scene, and not its tracked places.
         """
         if (fitted := self.fitted) is not None:
+            fitted = self._with_demonstrations(fitted, demonstrations, seed=seed)
             return with_fitted(self._base()[0], self._with_sensor_offsets(fitted, demonstrations, seed=seed))
         folder = self._diagnosed_folder()
         assert folder is not None  # `explain` diagnoses where a fit cannot be used
         calibrated, rows = self._calibrated(folder)
         config = diagnosed_config(calibrated, read_report(folder / DIAGNOSIS), calibrated=rows)
         return config if can_be_demonstrated(config) else self._laid_out
+
+    def _with_demonstrations(self, fitted: FittedTwin, demonstrations: Sequence[Path], *, seed: int) -> FittedTwin:
+        """The twin fitted to the trials and the demonstrations; `fitted` if these are few or the fit cannot be used."""
+        file = self._last.folder / FITTED_WITH_DEMONSTRATIONS
+        if not file.exists():
+            if sum(map(demonstrations_in, demonstrations)) < MIN_REAL:
+                return fitted
+            report = self._last_report()
+            again = None if report is None else self._fit_twin(report, demonstrations, seed=seed)
+            write_fitted(again or fitted, file)
+        again = read_fitted(file)
+        return again if again is not None and self._can_be_used(again) else fitted
 
     def _with_sensor_offsets(self, fitted: FittedTwin, demonstrations: Sequence[Path], *, seed: int) -> FittedTwin:
         """The fitted twin with the offsets of sensors that demonstrations show, if its sensors are fitted at all.
@@ -140,14 +157,20 @@ class RobotTwin:
         return text if report is None or report.predicts_success else f"{text} {KEPT}"
 
     def _fit(self, report: GapReport, *, seed: int) -> None:
-        """Fit the suspected gaps to all logs, once."""
+        """Fit the suspected gaps to all trials, once."""
         file = self._last.folder / FITTED
+        if not file.exists() and (fitted := self._fit_twin(report, (), seed=seed)) is not None:
+            write_fitted(fitted, file)
+
+    def _fit_twin(self, report: GapReport, demonstrations: Sequence[Path], *, seed: int) -> FittedTwin | None:
+        """Fit the suspected gaps to all trials and to demonstrations; None if no row of them can be fitted."""
         config, calibrated = self._base()
         columns = fitted_columns(config, suspected_gaps(report))
         columns = [column for column in columns if column.name.partition(".")[0] not in calibrated]
-        if columns and not file.exists():
-            logs = [(trials.runlog, candidate_of(trials.policy)) for trials in self._trials]
-            write_fitted(fit_twin(config, logs, columns, seed=seed), file)
+        if not columns:
+            return None
+        logs = [(trials.runlog, candidate_of(trials.policy)) for trials in self._trials]
+        return fit_twin(config, logs, columns, seed=seed, demonstrations=demonstrations)
 
     def _last_report(self) -> GapReport | None:
         folder = self._diagnosed_folder()

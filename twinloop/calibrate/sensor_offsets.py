@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.calibrate.by_discriminator import TraitSimulator, real_episodes
+from twinloop.calibrate.by_traits import with_plain_expert
 from twinloop.diagnose.traits import EpisodeTrace
 from twinloop.randomize.table import BUILTIN, BY_NAME
 from twinloop.run.config import RunConfig
@@ -79,7 +80,7 @@ def sensor_offsets(config: RunConfig, demonstrations: Sequence[Path], *, seed: i
     """
     if not demonstrations:
         return None
-    simulator = TraitSimulator(config, {}, None, seed=seed)
+    simulator = TraitSimulator(with_plain_expert(config), {}, None, seed=seed)
     read, _ = real_episodes(config, demonstrations, None, fewest=1)
     real, simulated = read(simulator.arm), simulator.traces(SIMULATED)
     grasps = [_grasps(traces) for traces in (real, simulated)]
