@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +49,19 @@ def _rate(outcomes: Outcomes) -> float:
 
 
 def read_parts(folder: Path) -> dict[Unit, dict[str, Curve]]:
-    """Complete units only: a cell and a seed in which every strategy was run."""
+    """The strategies that were run in each cell and seed."""
     units: dict[Unit, dict[str, Curve]] = defaultdict(dict)
     for file in sorted(folder.glob("*.json")):
         part = json.loads(file.read_text())
         if "rounds" in part:
             units[part["cell"], part["seed"]][part["strategy"]] = Curve(part)
-    return {unit: curves for unit, curves in units.items() if set(curves) == set(STRATEGIES)}
+    return dict(units)
+
+
+def with_all(units: Mapping[Unit, Mapping[str, Curve]], strategies: Iterable[str]) -> dict[Unit, Mapping[str, Curve]]:
+    """The units in which all these strategies were run."""
+    wanted = set(strategies)
+    return {unit: curves for unit, curves in units.items() if wanted <= set(curves)}
 
 
 def mean_curve(units: Mapping[Unit, Mapping[str, Curve]], strategy: str) -> dict[int, dict[str, Any]]:
@@ -131,19 +137,42 @@ def against_best(units: Mapping[Unit, Mapping[str, Curve]]) -> dict[str, Any]:
     for (cell, seed), curves in units.items():
         needed = {strategy: curve.needed for strategy, curve in curves.items()}
         best = min(needed[strategy] for strategy in STRATEGIES[1:])
-        half += needed["diagnose"] <= best / 2 and needed["diagnose"] < NEVER
+        half += needed["diagnose"] < best and needed["diagnose"] <= best / 2
         fewer, more = fewer + (needed["diagnose"] < best), more + (needed["diagnose"] > best)
         rows[f"{cell}, seed {seed}"] = needed
     return {"units": rows, "half": half, "fewer": fewer, "more": more, "p": _sign_test(fewer, more)}
 
 
+def one_to_one(units: Mapping[Unit, Mapping[str, Curve]], other: str) -> dict[str, Any] | None:
+    """`diagnose` against one strategy, in the units in which both were run; None if there are none."""
+    both = with_all(units, ("diagnose", other))
+    if not both:
+        return None
+    needed = {f"{cell}, seed {seed}": [curves["diagnose"].needed, curves[other].needed]
+              for (cell, seed), curves in both.items()}  # fmt: skip
+    fewer, more = (sum(sign * (theirs - ours) > 0 for ours, theirs in needed.values()) for sign in (1, -1))
+    half = sum(ours < theirs and ours <= theirs / 2 for ours, theirs in needed.values())
+    last = {strategy: mean_curve(both, strategy)[BUDGETS[-1]] for strategy in ("diagnose", other)}
+    return {
+        "units": len(both), "cells": len({cell for cell, _ in both}), "needed": needed, "half": half, "fewer": fewer,
+        "more": more, "p": _sign_test(fewer, more), "diagnose": last["diagnose"], "other": last[other],
+        "paired": {budget: paired(both, other, budget) for budget in BUDGETS[1:]},
+    }  # fmt: skip
+
+
 def tally(folder: Path, into: Path, images: Path) -> None:
-    units = read_parts(folder)
+    every = read_parts(folder)
+    units = with_all(every, STRATEGIES)
+    compared = {other: row for other in STRATEGIES[1:] if (row := one_to_one(every, other)) is not None}
+    for other, row in compared.items():
+        print(f"diagnose against {other}: {json.dumps(row)}")
     if not units:
         print(f"{folder}: no cell and seed has all strategies yet")
+        if compared:
+            into.write_text(json.dumps({"units": 0, "one_to_one": compared}, indent=1) + "\n")
         return
     result: dict[str, Any] = {
-        "units": len(units), "cells": sorted({cell for cell, _ in units}),
+        "units": len(units), "cells": sorted({cell for cell, _ in units}), "one_to_one": compared,
         "curves": {strategy: mean_curve(units, strategy) for strategy in STRATEGIES},
         "needed": {strategy: needed_interval(units, strategy, seed=1) for strategy in STRATEGIES},
         "paired": {other: {budget: paired(units, other, budget) for budget in BUDGETS[1:]} for other in STRATEGIES[1:]},

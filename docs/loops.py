@@ -6,13 +6,33 @@ from typing import Any
 STRATEGIES = ("diagnose", "adr", "blind", "real", "wide")
 BUDGETS = ("0", "10", "25", "50", "100")
 NEVER = 200.0
+NOTHING = "No pair of a cell and a seed has all strategies yet."
 
 
 def tables(results: Mapping[str, Any] | None) -> dict[str, str]:
     """Placeholder -> text."""
     if results is None:
-        return {"LOOPS": "", "LOOPS_NEEDED": "", "LOOPS_SUMMARY": "No pair of a cell and a seed is complete yet."}
-    return {"LOOPS": _curves(results), "LOOPS_NEEDED": _needed(results), "LOOPS_SUMMARY": _summary(results)}
+        return dict.fromkeys(("LOOPS", "LOOPS_NEEDED", "LOOPS_ONE_TO_ONE"), "") | {"LOOPS_SUMMARY": NOTHING}
+    compared = {"LOOPS_ONE_TO_ONE": _one_to_one(results["one_to_one"])}
+    if not results["units"]:
+        return compared | {"LOOPS": "", "LOOPS_NEEDED": "", "LOOPS_SUMMARY": NOTHING}
+    return compared | {"LOOPS": _curves(results), "LOOPS_NEEDED": _needed(results), "LOOPS_SUMMARY": _summary(results)}
+
+
+def _one_to_one(rows: Mapping[str, Any]) -> str:
+    lines = [
+        "| against | pairs, cells | fewer demonstrations than it | at most half | more | p | `diagnose`, second test "
+        "| it, with 100 | scenes better, worse | p |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for other, row in rows.items():
+        scenes = row["paired"]["100"]
+        lines.append(
+            f"| `{other}` | {row['units']}, {row['cells']} | {row['fewer']} | {row['half']} | {row['more']} "
+            f"| {row['p']:.2g} | {_rate(row['diagnose'])} | {_rate(row['other'])} "
+            f"| {scenes['better']}, {scenes['worse']} | {scenes['p']:.2g} |"
+        )
+    return "\n".join(lines)
 
 
 def parts_table(parts: Sequence[Mapping[str, Any]]) -> str:

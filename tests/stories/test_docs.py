@@ -311,16 +311,17 @@ def test_the_figures_of_the_readme_equal_the_results():
 
 
 def test_the_loop_figure_of_the_readme_equals_the_results():
-    """Also the number of pairs of a cell and a seed that are complete, of the twelve of the study."""
+    """For each strategy, in the pairs of a cell and a seed in which it and `diagnose` were run."""
     file, text = ROOT / "benchmarks" / "results" / "loop.json", " ".join(README.split())
     if not file.exists():
         assert "whether diagnosing pays is being measured" in text
         return
     results = json.loads(file.read_text())
-    assert f"{results['units']} of 12 pairs of a cell and a seed" in text
-    for strategy, curve in results["curves"].items():
-        last = curve["100"]
-        assert f"`{strategy}` {last['successes']} of {last['trials']}" in text
+    assert f"{results['units']} of 12 pairs of a cell and a seed have all strategies" in text
+    for other, row in results["one_to_one"].items():
+        ours, theirs = (f"{last['successes']} of {last['trials']}" for last in (row["diagnose"], row["other"]))
+        assert f"{ours} against {theirs} of `{other}`" in text
+        assert f"`{other}` ({row['units']} pairs" in text
 
 
 def test_the_curation_figures_of_the_readme_equal_the_results():

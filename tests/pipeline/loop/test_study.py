@@ -48,7 +48,10 @@ def test_the_tally_counts_complete_units_and_pairs_by_scene(study, tmp_path: Pat
             "real": part("real", seed, {10: 0, 25: 2, 50: 8, 100: 12}),
             "wide": part("wide", seed, {0: 4}, again=5),
         })  # fmt: skip
-    written(folder, 3, {"diagnose": part("diagnose", 3, {0: 20}, again=20)})  # not complete, so it does not count
+    # Not complete, so it only counts against `blind`.
+    written(folder, 3, {
+        "diagnose": part("diagnose", 3, {0: 20}, again=20), "blind": part("blind", 3, {0: 20}, again=20),
+    })  # fmt: skip
     study("loop_tally").tally(folder, tmp_path / "loop.json", tmp_path)
     result = json.loads((tmp_path / "loop.json").read_text())
     assert result["units"] == 2
@@ -63,7 +66,28 @@ def test_the_tally_counts_complete_units_and_pairs_by_scene(study, tmp_path: Pat
     pairs = result["paired"]["adr"]["10"]
     assert (pairs["better"], pairs["worse"]) == (10, 0)
     assert pairs["p"] == pytest.approx(2 * 0.5**10)
+    against = {other: result["one_to_one"][other] for other in ("adr", "blind")}
+    assert [row["units"] for row in against.values()] == [2, 3]
+    assert [(row["half"], row["fewer"], row["more"]) for row in against.values()] == [(2, 2, 0), (2, 2, 0)]  # a tie is no half
+    assert against["blind"]["other"]["successes"] == 18 + 18 + 20
     assert "<svg" in (tmp_path / "loop-study.svg").read_text()
+
+
+def test_strategies_are_compared_one_to_one_before_a_unit_is_complete(study, tmp_path: Path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    written(folder, 1, {
+        "diagnose": part("diagnose", 1, {0: 2, 10: 19}, again=17), "wide": part("wide", 1, {0: 18}, again=16)
+    })  # fmt: skip
+    study("loop_tally").tally(folder, tmp_path / "loop.json", tmp_path)
+    result = json.loads((tmp_path / "loop.json").read_text())
+    assert result["units"] == 0
+    assert set(result["one_to_one"]) == {"wide"}
+    row = result["one_to_one"]["wide"]
+    assert row["needed"] == {"a, seed 1": [10.0, 0.0]}  # `wide` reached the target without demonstrations
+    assert (row["fewer"], row["more"]) == (0, 1)
+    assert (row["diagnose"]["successes"], row["other"]["successes"]) == (17, 16)
+    assert row["paired"]["100"] == {"better": 1, "worse": 0, "p": 1.0}
 
 
 @pytest.mark.parametrize(
