@@ -68,7 +68,8 @@ def test_the_tally_counts_complete_units_and_pairs_by_scene(study, tmp_path: Pat
     assert pairs["p"] == pytest.approx(2 * 0.5**10)
     against = {other: result["one_to_one"][other] for other in ("adr", "blind")}
     assert [row["units"] for row in against.values()] == [2, 3]
-    assert [(row["half"], row["fewer"], row["more"]) for row in against.values()] == [(2, 2, 0), (2, 2, 0)]  # a tie is no half
+    # A tie is neither fewer nor half.
+    assert [(row["half"], row["fewer"], row["more"]) for row in against.values()] == [(2, 2, 0), (2, 2, 0)]
     assert against["blind"]["other"]["successes"] == 18 + 18 + 20
     assert "<svg" in (tmp_path / "loop-study.svg").read_text()
 
