@@ -52,6 +52,8 @@ def parts_table(parts: Sequence[Mapping[str, Any]]) -> str:
 
 def _curves(results: Mapping[str, Any]) -> str:
     lines = [
+        "![Success against real demonstrations, by strategy](pictures/loop-study.svg)",
+        "",
         f"| strategy | {' | '.join(f'{budget} demonstrations' for budget in BUDGETS)} | demonstrations for 90 % |",
         f"|---|{'---|' * (len(BUDGETS) + 1)}",
     ]
