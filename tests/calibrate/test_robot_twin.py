@@ -134,3 +134,23 @@ def test_a_twin_in_which_the_expert_fails_is_not_used(tmp_path: Path, runlog: Pa
     config = twin.next_config()
     assert "grip_force_scale" not in config.randomization
     assert can_be_demonstrated(config)
+
+
+@pytest.mark.parametrize(("successes", "delay_ms"), [(60, 120.0), (0, 80.0)])
+def test_the_fit_to_demonstrations_is_used_unless_it_is_too_severe(
+    tmp_path: Path, runlog: Path, successes: int, delay_ms: float
+):
+    fitted = FittedTwin({DELAY: np.full(32, 80.0)}, Rate(60, 64), Rate(10, 20), ("log",))
+    twin = robot_twin(tmp_path, runlog, fitted)
+    again = FittedTwin({DELAY: np.full(32, 120.0)}, Rate(successes, 64), Rate(10, 20), ("log", "demonstrations"))
+    write_fitted(again, tmp_path / FITTED_WITH_DEMONSTRATIONS)
+    assert twin.next_config().randomization[DELAY].support() == (delay_ms, delay_ms)
+
+
+def test_few_demonstrations_are_not_fitted(tmp_path: Path, runlog: Path):
+    fitted = FittedTwin({DELAY: np.full(32, 80.0)}, Rate(60, 64), Rate(10, 20), ("log",))
+    twin = robot_twin(tmp_path, runlog, fitted)
+    (tmp_path / FITTED_WITH_DEMONSTRATIONS).unlink()
+    generate(ranged(1.0), tmp_path / "demonstrations", episodes=3, workers=1)
+    assert twin.next_config([tmp_path / "demonstrations"]).randomization[DELAY].support() == (80.0, 80.0)
+    assert not (tmp_path / FITTED_WITH_DEMONSTRATIONS).exists()
