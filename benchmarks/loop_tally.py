@@ -145,34 +145,35 @@ def against_best(units: Mapping[Unit, Mapping[str, Curve]]) -> dict[str, Any]:
 
 def one_to_one(units: Mapping[Unit, Mapping[str, Curve]], other: str) -> dict[str, Any] | None:
     """`diagnose` against one strategy, in the units in which both were run; None if there are none."""
-    both = with_all(units, ("diagnose", other))
-    if not both:
+    shared_units = with_all(units, ("diagnose", other))
+    if not shared_units:
         return None
     needed = {f"{cell}, seed {seed}": [curves["diagnose"].needed, curves[other].needed]
-              for (cell, seed), curves in both.items()}  # fmt: skip
+              for (cell, seed), curves in shared_units.items()}  # fmt: skip
     fewer, more = (sum(sign * (theirs - ours) > 0 for ours, theirs in needed.values()) for sign in (1, -1))
     half = sum(ours < theirs and ours <= theirs / 2 for ours, theirs in needed.values())
-    last = {strategy: mean_curve(both, strategy)[BUDGETS[-1]] for strategy in ("diagnose", other)}
+    last = {strategy: mean_curve(shared_units, strategy)[BUDGETS[-1]] for strategy in ("diagnose", other)}
     return {
-        "units": len(both), "cells": len({cell for cell, _ in both}), "needed": needed, "half": half, "fewer": fewer,
-        "more": more, "p": _sign_test(fewer, more), "diagnose": last["diagnose"], "other": last[other],
-        "paired": {budget: paired(both, other, budget) for budget in BUDGETS[1:]},
+        "units": len(shared_units), "cells": len({cell for cell, _ in shared_units}), "needed": needed,
+        "half": half, "fewer": fewer, "more": more, "p": _sign_test(fewer, more),
+        "diagnose": last["diagnose"], "other": last[other],
+        "paired": {budget: paired(shared_units, other, budget) for budget in BUDGETS[1:]},
     }  # fmt: skip
 
 
 def tally(folder: Path, into: Path, images: Path) -> None:
-    every = read_parts(folder)
-    units = with_all(every, STRATEGIES)
-    compared = {other: row for other in STRATEGIES[1:] if (row := one_to_one(every, other)) is not None}
-    for other, row in compared.items():
+    all_units = read_parts(folder)
+    units = with_all(all_units, STRATEGIES)
+    comparisons = {other: row for other in STRATEGIES[1:] if (row := one_to_one(all_units, other)) is not None}
+    for other, row in comparisons.items():
         print(f"diagnose against {other}: {json.dumps(row)}")
     if not units:
         print(f"{folder}: no cell and seed has all strategies yet")
-        if compared:
-            into.write_text(json.dumps({"units": 0, "one_to_one": compared}, indent=1) + "\n")
+        if comparisons:
+            into.write_text(json.dumps({"units": 0, "one_to_one": comparisons}, indent=1) + "\n")
         return
     result: dict[str, Any] = {
-        "units": len(units), "cells": sorted({cell for cell, _ in units}), "one_to_one": compared,
+        "units": len(units), "cells": sorted({cell for cell, _ in units}), "one_to_one": comparisons,
         "curves": {strategy: mean_curve(units, strategy) for strategy in STRATEGIES},
         "needed": {strategy: needed_interval(units, strategy, seed=1) for strategy in STRATEGIES},
         "paired": {other: {budget: paired(units, other, budget) for budget in BUDGETS[1:]} for other in STRATEGIES[1:]},
@@ -199,7 +200,8 @@ def plot(curves: Mapping[str, Mapping[int, Mapping[str, Any]]], file: Path) -> N
         for strategy in STRATEGIES for budget, row in curves[strategy].items()
     ]  # fmt: skip
     scale = {"type": "symlog", "constant": 10}
-    x = {"field": "budget", "type": "quantitative", "title": "real demonstrations", "scale": scale}
+    axis = {"values": list(BUDGETS)}
+    x = {"field": "budget", "type": "quantitative", "title": "real demonstrations", "scale": scale, "axis": axis}
     colour = {"field": "strategy", "type": "nominal", "sort": list(STRATEGIES)}
     y = {"field": "success", "type": "quantitative", "title": "success, %"}
     ends = {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}}

@@ -33,7 +33,7 @@ from twinloop.twin.twin import Twin
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-WORDS = {2: "two", 3: "three", 4: "four"}
+WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -318,6 +318,9 @@ def test_the_loop_figure_of_the_readme_equals_the_results():
         return
     results = json.loads(file.read_text())
     assert f"{results['units']} of 12 pairs of a cell and a seed have all strategies" in text
+    needed = [ours for ours, _ in results["one_to_one"]["wide"]["needed"].values()]
+    reached = sum(demonstrations <= 10 for demonstrations in needed)
+    assert f"reached 90 % with 10 real demonstrations in {WORDS[reached]} of {WORDS[len(needed)]} cells" in text
     for other, row in results["one_to_one"].items():
         ours, theirs = (f"{last['successes']} of {last['trials']}" for last in (row["diagnose"], row["other"]))
         assert f"{ours} against {theirs} of `{other}`" in text

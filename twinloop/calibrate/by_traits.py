@@ -174,7 +174,7 @@ def fit_twin(
 
 
 def with_plain_expert(config: RunConfig) -> RunConfig:
-    """The config with an expert that makes no mistakes on purpose, as people who demonstrate."""
+    """The config with an expert without noise and slips, as a person demonstrates."""
     return replace(config, expert=replace(config.expert, action_noise_rad=0.0, slips=0.0))
 
 

@@ -124,10 +124,10 @@ class RobotTwin:
             if sum(map(demonstrations_in, demonstrations)) < MIN_REAL:
                 return fitted
             report = self._last_report()
-            again = None if report is None else self._fit_twin(report, demonstrations, seed=seed)
-            write_fitted(again or fitted, file)
-        again = read_fitted(file)
-        return again if again is not None and self._can_be_used(again) else fitted
+            refitted = None if report is None else self._fit_twin(report, demonstrations, seed=seed)
+            write_fitted(refitted or fitted, file)
+        refitted = read_fitted(file)
+        return refitted if refitted is not None and self._can_be_used(refitted) else fitted
 
     def _with_sensor_offsets(self, fitted: FittedTwin, demonstrations: Sequence[Path], *, seed: int) -> FittedTwin:
         """The fitted twin with the offsets of sensors that demonstrations show, if its sensors are fitted at all.

@@ -88,10 +88,11 @@ def sensor_offsets(config: RunConfig, demonstrations: Sequence[Path], *, seed: i
         return None
     offset_mm, variance = _difference(*grasps)
     variance += ENGINES_MM**2
-    placed = _placement_offset(twin_of(config), real, simulated)
-    if placed is not None:
-        share = variance / (variance + placed[1])
-        offset_mm, variance = offset_mm + share * (placed[0] - offset_mm), share * placed[1]
+    placement = _placement_offset(twin_of(config), real, simulated)
+    if placement is not None:  # the mean of the two, weighted by their precision
+        placed_mm, placed_variance = placement
+        share = variance / (variance + placed_variance)
+        offset_mm, variance = offset_mm + share * (placed_mm - offset_mm), share * placed_variance
     beyond = [_beyond_command(traces) for traces in (real, simulated)]
     if beyond[0] is None or beyond[1] is None:
         return None
@@ -131,18 +132,18 @@ def _placement_offset(
     The reference is the fixture or zone relative to which things end most alike in the twin. Somebody else may prefer
     another place there, so the variance includes how much the places differ beyond the noise of the tracker.
     """
-    best: tuple[np.ndarray, np.ndarray] | None = None
+    most_precise: tuple[np.ndarray, np.ndarray] | None = None
     for fixture in twin.fixtures:
         columns = twin.pose_columns(fixture.name)
         ends = [_ends(traces, columns) for traces in (real, simulated)]
         if min(len(places) for places, _ in ends) < FEWEST_GRASPS:
             continue
         offset_mm, variance = _difference(ends[0][0], ends[1][0])
-        differing = [places.var(axis=0, ddof=1) - noise for places, noise in ends]
-        variance += np.maximum(np.max(differing, axis=0), LEAST_MM**2)
-        if best is None or variance.sum() < best[1].sum():
-            best = offset_mm, variance
-    return best
+        spread = [places.var(axis=0, ddof=1) - noise for places, noise in ends]
+        variance += np.maximum(np.max(spread, axis=0), LEAST_MM**2)
+        if most_precise is None or variance.sum() < most_precise[1].sum():
+            most_precise = offset_mm, variance
+    return most_precise
 
 
 def _ends(traces: Sequence[EpisodeTrace], reference: slice) -> tuple[np.ndarray, np.ndarray]:
