@@ -40,7 +40,7 @@ def test_training_prints_its_data_and_the_time_left(tmp_path, capsys):
     text = " ".join((output.out + output.err).split())
     assert "Training mlp from state, environment_state: " in text
     assert "3 steps with batches of 512 frames." in text
-    assert "First step: " in text
+    assert "First step, with setup: " in text
 
 
 @pytest.mark.parametrize("command", ["train", "loop"])

@@ -118,7 +118,10 @@ def policy_settings_help() -> str:
 
 @contextmanager
 def show_training(console: Console, job: "TrainingJob") -> Iterator[Callable[["TrainProgress"], None]]:
-    """Print policy and data of the training, the time of the first step, then loss, steps per second and time left."""
+    """Print policy and data of the training, the time of the first step, then loss, steps per second and time left.
+
+    The first step is much slower than the others, so the time left is estimated without it.
+    """
     console.print(describe_job(job), markup=False)
     rate = StepRate(time.monotonic())
     with show_progress(console, "Training", time_left=False) as show:
@@ -126,8 +129,7 @@ def show_training(console: Console, job: "TrainingJob") -> Iterator[Callable[["T
         def update(progress: "TrainProgress") -> None:
             first = rate.update(progress.step, time.monotonic())
             if first is not None:
-                left = format_duration(first * (progress.steps - progress.step))
-                console.print(f"First step: {first:.1f} s. At this rate the training takes {left}.", markup=False)
+                console.print(f"First step, with setup: {first:.1f} s.", markup=False)
             losses = f"loss {_loss(progress.loss)}, held-out loss {_loss(progress.held_out_loss)}"
             waiting = f", {progress.waiting_share:.0%} waiting for data"
             show(Progress(progress.step, progress.steps, f"{losses}{rate.text(progress.steps)}{waiting}"))
