@@ -61,7 +61,8 @@ def _lines(console: Console, doing: str, *, time_left: bool) -> Callable[[Progre
             return
         last = now
         rate = (progress.done - first) / (now - began)
-        left = f", {format_duration((progress.total - progress.done) / rate)} left" if rate > 0 and time_left else ""
-        console.print(f"{doing}: {progress.done:,}/{progress.total:,}, {progress.text}{left}")
+        left = f"{format_duration((progress.total - progress.done) / rate)} left" if rate > 0 and time_left else ""
+        parts = (f"{doing}: {progress.done:,}/{progress.total:,}", progress.text, left)
+        console.print(", ".join(part for part in parts if part))
 
     return update
