@@ -139,6 +139,6 @@ def _print(console: Console, curation: Curation) -> None:
         low, high = test.interval
         console.print(
             f"simulated against real: AUROC {test.auroc:.3f} ({low:.3f} to {high:.3f}), p = {test.p_value:.3g}; "
-            f"most by {', '.join(f'{one.channel} ({one.auroc:.2f})' for one in test.channels[:3])}",
+            f"most by {', '.join(f'{channel.channel} ({channel.auroc:.2f})' for channel in test.channels[:3])}",
             markup=False,
         )

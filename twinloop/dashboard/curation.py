@@ -158,6 +158,7 @@ def _test(curation: Curation) -> dict[str, object] | None:
         "0.5 means that it cannot tell them apart."
     )
     rows = [
-        (one.channel, f"{one.auroc:.3f}", f"{one.interval[0]:.3f} to {one.interval[1]:.3f}") for one in test.channels
+        (channel.channel, f"{channel.auroc:.3f}", f"{channel.interval[0]:.3f} to {channel.interval[1]:.3f}")
+        for channel in test.channels
     ]
     return {"sentence": sentence, "rows": rows[:20]}

@@ -243,7 +243,7 @@ def _robot_problems(limits: StageLimits, robot: RobotIdentity) -> Iterator[str]:
         if difference:
             yield f"the robot is not the one that was decided on: {difference}. Promote again on this robot"
     elif not robot.simulated:
-        names = ", ".join(sorted(one.id for one in limits.robots if not one.simulated)) or "no hardware"
+        names = ", ".join(sorted(robot.id for robot in limits.robots if not robot.simulated)) or "no hardware"
         yield (
             f"the decision is about {names}. Run a canary on this robot: "
             f"`twinloop promote --to canary --robot {robot.id} --human-ready`, or a roll-out in waves"

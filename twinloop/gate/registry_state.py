@@ -116,7 +116,7 @@ def state_of(records: Iterable[LedgerRecord]) -> RegistryState:
             stages.setdefault(record.checkpoint, "candidate")
         if record.kind == APPROVAL:
             step = (record.checkpoint, str(record.details["stage"]))
-            others = tuple(one for one in approvals.get(step, ()) if one.person != record.actor)
+            others = tuple(approval for approval in approvals.get(step, ()) if approval.person != record.actor)
             approvals[step] = (*others, Approval(record.actor, record.time, record.digest))
         if record.kind == DECISION and not record.details.get("robot"):
             # The evidence of a rollback concerns the policy that is rolled back, not the one that becomes live.

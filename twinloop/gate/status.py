@@ -106,7 +106,7 @@ def status_of(registry: Registry, rules: CanaryRules) -> Status:
             ),
             None,
         ),
-        policies=tuple(sorted(policies, key=lambda one: order[one.stage])),
+        policies=tuple(sorted(policies, key=lambda policy: order[policy.stage])),
         twins=twins_of(registry, rules),
         demoted=state.demoted,
         history=tuple((record.time, record.checkpoint) for record in state.history),

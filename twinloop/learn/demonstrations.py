@@ -110,7 +110,7 @@ class Demonstrations:
             lengths=lengths,
             attempts=self.attempts[episodes],
             episode_index=self.episode_index[episodes],
-            tasks=tuple(self.tasks[one] for one in episodes),
+            tasks=tuple(self.tasks[episode] for episode in episodes),
             real=self.real,
             frame_weights=None if self.frame_weights is None else self.frame_weights[rows],
             stride=self.stride,

@@ -59,7 +59,7 @@ def _product(rows: Rows, ids: np.ndarray, mix: np.ndarray) -> None:
         ("geom_conaffinity", twin.model.geom_conaffinity[geoms[0]] * solid),
     ):
         rows[field][cells] = values
-    mass_kg = np.array([one.mass_kg for one in kind.pool])[form]
+    mass_kg = np.array([shape.mass_kg for shape in kind.pool])[form]
     rows["body_mass"][ids, body] = mass_kg
     rows["body_ipos"][ids, body] = forms.centre[form]
     rows["body_iquat"][ids, body] = forms.turn[form]

@@ -54,7 +54,9 @@ class Expert:
         self._home = np.array(twin.robot.home_rad)
         self._lowest, self._highest = twin.arm_limits_rad.T
         grippers = [index.arm.gripper for index in twin.arms]
-        self._open, self._closed = (np.array([getattr(one, name) for one in grippers]) for name in ("open", "closed"))
+        self._open, self._closed = (
+            np.array([getattr(gripper, name) for gripper in grippers]) for name in ("open", "closed")
+        )
         speeds = [(index.arm.robot or twin.robot).closing_speed for index in twin.arms]
         self._closes = np.array([np.inf if speed is None else speed * twin.control_period_s for speed in speeds])
         self._closes_slowly = bool(np.isfinite(self._closes).any())

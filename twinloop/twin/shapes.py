@@ -119,7 +119,7 @@ class Forms:
 @lru_cache
 def forms_of(thing: SceneObject, *, cut: bool = False) -> Forms:
     if thing.pool:
-        shapes = [Shape(one.parts, one.parts, one.half_extents_m, one.yaw_symmetry_rad) for one in thing.pool]
+        shapes = [Shape(shape.parts, shape.parts, shape.half_extents_m, shape.yaw_symmetry_rad) for shape in thing.pool]
     else:
         own = shape_of(thing.shape, thing)
         shapes = [

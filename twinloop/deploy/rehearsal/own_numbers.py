@@ -108,5 +108,5 @@ def _tolerance_m(lengths_m: np.ndarray, printed: bool) -> np.ndarray:
     if printed:
         tolerance = np.maximum(PRINTED_SHARE * sizes, PRINTED_M)
     else:
-        tolerance = np.array([next(tolerance for most, tolerance in FINE_M if one <= most) for one in sizes])
+        tolerance = np.array([next(tolerance for most, tolerance in FINE_M if size <= most) for size in sizes])
     return np.where(sizes > 1e-9, tolerance, 0.0)

@@ -132,7 +132,7 @@ class PhysxPhysics:
         dof = int(model.jnt_dofadr[joint])
         there.armature = _single([[model.dof_armature[dof]]])
         there.friction = 0.0
-        motor = next((one for one in self._build.motors if one.joint == joint), None)
+        motor = next((motor for motor in self._build.motors if motor.joint == joint), None)
         friction = float(model.dof_frictionloss[dof])
         if motor is not None:
             there.set_drive_properties(motor.stiffness, motor.damping, motor.limit)

@@ -37,7 +37,7 @@ def _approvals(case: Case, stage: Stage) -> Measured:
     given = case.registry.state.approvals.get((case.digest, stage), ())
     people = ", ".join(approval.person for approval in given)
     how = f"`twinloop approve {case.digest[:12]} --to {stage}` adds one"
-    return Measured(float(len(given)), f"{people or 'nobody yet'}; {how}", tuple(one.record for one in given))
+    return Measured(float(len(given)), f"{people or 'nobody yet'}; {how}", tuple(approval.record for approval in given))
 
 
 def _still(case: Case) -> Measured:

@@ -130,7 +130,7 @@ def _combined(case: Case) -> Measured:
         why = "; ".join(result for result in results if isinstance(result, str))
         alone = f"the trials alone give {float(low):.2f} to {float(high):.2f}"
         return Measured(float(low), f"cannot be combined: {why}; {alone}", used)
-    result = min(could, key=lambda one: one.low)
+    result = min(could, key=lambda rate: rate.low)
     sentence = (
         f"{result.estimate:.2f} ({result.low:.2f} to {result.high:.2f}); the trials alone give "
         f"{result.real_low:.2f} to "

@@ -110,7 +110,9 @@ def _regress(case: Case) -> Measured:
     twins = _twins(case)
     if not case.incumbent:
         return Measured(0.0, "no other policy is live")
-    rivals = {(one.twin, one.evaluation.subject.seed, one.evaluation.subject.ensemble): one for one in case.rivals}
+    rivals = {
+        (rival.twin, rival.evaluation.subject.seed, rival.evaluation.subject.ensemble): rival for rival in case.rivals
+    }
     comparisons = []
     for evaluation in case.evaluations:
         subject = evaluation.evaluation.subject

@@ -66,7 +66,7 @@ def replay_demonstrations(path: Path, run: RunConfig, *, threads: int | None = N
         recorded[attempt] = np.concatenate([commands, np.repeat(commands[-1:], hold, axis=0)])
     rows: list[tuple[np.ndarray, ...]] = []
     running, tick, successes = attempts.astype(int), 0, 0
-    while len(running := running[[len(recorded[int(one)]) > tick for one in running]]):
+    while len(running := running[[len(recorded[int(episode)]) > tick for episode in running]]):
         commands = env.commands.astype(np.float32)
         for attempt in running:
             commands[attempt] = recorded[int(attempt)][tick]

@@ -152,7 +152,7 @@ def _prepare(
     return replace(
         done, verdict=verdict,
         open_gaps=tuple(finding.gap for finding in report.open) if report is not None else (),
-        requests=tuple({"episodes": one.episodes, "conditions": dict(one.conditions)} for one in requests),
+        requests=tuple({"episodes": request.episodes, "conditions": dict(request.conditions)} for request in requests),
         collected=collected, prepared=True,
     )  # fmt: skip
 

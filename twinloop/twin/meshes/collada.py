@@ -53,17 +53,17 @@ class _Document:
         self._tree = tree
         unit = tree.find("asset/unit")
         self._unit_m = float(_numbers(unit.get("meter", "1"), 1)[0]) if unit is not None else 1.0
-        self._geometries = {one.get("id", ""): one for one in tree.iter("geometry")}
-        self._nodes = {one.get("id", ""): one for one in tree.iter("node") if one.get("id")}
+        self._geometries = {geometry.get("id", ""): geometry for geometry in tree.iter("geometry")}
+        self._nodes = {node.get("id", ""): node for node in tree.iter("node") if node.get("id")}
         self._parts: list[Triangles] = []
         self._read: dict[str, list[Triangles]] = {}
 
     def triangles(self) -> Triangles:
         scene = self._tree.find("scene/instance_visual_scene")
         name = _target(scene) if scene is not None else ""
-        scenes = [one for one in self._tree.iter("visual_scene") if not name or one.get("id") == name]
-        for one in scenes[:1]:
-            for node in one.findall("node"):
+        scenes = [scene for scene in self._tree.iter("visual_scene") if not name or scene.get("id") == name]
+        for scene in scenes[:1]:
+            for node in scene.findall("node"):
                 self._visit(node, np.eye(4), 0)
         if not scenes:
             for name in self._geometries:
@@ -106,8 +106,8 @@ def _mesh(mesh: ElementTree.Element) -> list[Triangles]:
     for shape in mesh:
         if shape.tag in SHAPES:
             inputs = shape.findall("input")
-            stride = 1 + max((int(_numbers(one.get("offset", "0"), 1)[0]) for one in inputs), default=0)
-            vertex = next((one for one in inputs if one.get("semantic") == "VERTEX"), None)
+            stride = 1 + max((int(_numbers(source.get("offset", "0"), 1)[0]) for source in inputs), default=0)
+            vertex = next((source for source in inputs if source.get("semantic") == "VERTEX"), None)
             if vertex is None:
                 raise UsageError(f"<{shape.tag}> has no input VERTEX")
             points = _positions(mesh, sources, _target(vertex, "source"))
@@ -121,7 +121,7 @@ def _mesh(mesh: ElementTree.Element) -> list[Triangles]:
 def _positions(mesh: ElementTree.Element, sources: dict[str, ElementTree.Element], name: str) -> np.ndarray:
     vertices = mesh.find("vertices")
     if vertices is not None and vertices.get("id") == name:
-        position = next((one for one in vertices.findall("input") if one.get("semantic") == "POSITION"), None)
+        position = next((entry for entry in vertices.findall("input") if entry.get("semantic") == "POSITION"), None)
         name = _target(position, "source") if position is not None else ""
     array = sources[name].find("float_array") if name in sources else None
     if array is None:

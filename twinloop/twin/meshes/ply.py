@@ -94,11 +94,11 @@ def _text(body: bytes, elements: list[_Element]) -> Tables:
     words = iter(body.split())
     tables: Tables = {}
     for element in elements:
-        table = tables[element.name] = {one.name: [] for one in element.properties}
+        table = tables[element.name] = {prop.name: [] for prop in element.properties}
         for _ in range(element.rows):
-            for one in element.properties:
-                numbers = [float(next(words, b"end")) for _ in range(int(next(words, b"end")) if one.count else 1)]
-                table[one.name].append([int(number) for number in numbers] if one.count else numbers[0])
+            for prop in element.properties:
+                numbers = [float(next(words, b"end")) for _ in range(int(next(words, b"end")) if prop.count else 1)]
+                table[prop.name].append([int(number) for number in numbers] if prop.count else numbers[0])
     return tables
 
 
@@ -106,25 +106,25 @@ def _binary(body: bytes, elements: list[_Element], order: str) -> Tables:
     tables: Tables = {}
     place = 0
     for element in elements:
-        if any(one.count for one in element.properties):
+        if any(prop.count for prop in element.properties):
             tables[element.name], place = _rows_with_lists(body, place, element, order)
             continue
-        dtype = np.dtype([(f"{number}", order + one.kind) for number, one in enumerate(element.properties)])
+        dtype = np.dtype([(f"{number}", order + prop.kind) for number, prop in enumerate(element.properties)])
         rows = np.frombuffer(body, dtype, element.rows, place)
         place += rows.nbytes
-        tables[element.name] = {one.name: rows[f"{number}"].tolist() for number, one in enumerate(element.properties)}
+        tables[element.name] = {prop.name: rows[f"{number}"].tolist() for number, prop in enumerate(element.properties)}
     return tables
 
 
 def _rows_with_lists(body: bytes, place: int, element: _Element, order: str) -> tuple[dict[str, list], int]:
-    table: dict[str, list] = {one.name: [] for one in element.properties}
+    table: dict[str, list] = {prop.name: [] for prop in element.properties}
     for _ in range(element.rows):
-        for one in element.properties:
+        for prop in element.properties:
             count = 1
-            if one.count:
-                count = int(np.frombuffer(body, order + one.count, 1, place)[0])
-                place += np.dtype(one.count).itemsize
-            values = np.frombuffer(body, order + one.kind, count, place)
+            if prop.count:
+                count = int(np.frombuffer(body, order + prop.count, 1, place)[0])
+                place += np.dtype(prop.count).itemsize
+            values = np.frombuffer(body, order + prop.kind, count, place)
             place += values.nbytes
-            table[one.name].append(values.tolist() if one.count else values[0])
+            table[prop.name].append(values.tolist() if prop.count else values[0])
     return table, place

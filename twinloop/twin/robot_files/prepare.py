@@ -103,9 +103,9 @@ class Preparation:
             if joint is None:
                 known = [other.name for other in spec.joints if other.name]
                 raise ModelError(f"{self.source.path}: fixed_joints: no joint named {name!r}; {nearest(name, known)}")
-            tendons = [one for one in spec.tendons if name in _joints_on(one)]
-            gone = {name, *(one.name for one in tendons)}
-            for element in [*(one for one in spec.actuators if one.target in gone), *tendons, joint]:
+            tendons = [tendon for tendon in spec.tendons if name in _joints_on(tendon)]
+            gone = {name, *(tendon.name for tendon in tendons)}
+            for element in [*(actuator for actuator in spec.actuators if actuator.target in gone), *tendons, joint]:
                 spec.delete(element)
 
     def _turn(self, spec: mujoco.MjSpec) -> None:
@@ -239,10 +239,12 @@ def _free_names(spec: mujoco.MjSpec, shipped: ShippedGripper) -> None:
     shipped.add(alone, alone.worldbody)
     for kind in ("bodies", "joints", "geoms", "sites", "meshes", "actuators", "tendons", "equalities", "sensors"):
         taken = {element.name for element in getattr(alone, kind) if element.name} - {"world"}
-        for element in [one for one in getattr(spec, kind) if one.name in taken]:
+        for element in [candidate for candidate in getattr(spec, kind) if candidate.name in taken]:
             old, element.name = element.name, f"{element.name}_of_model"
             if kind == "bodies":
-                for exclusion in [one for one in spec.excludes if old in (one.bodyname1, one.bodyname2)]:
+                for exclusion in [
+                    exclusion for exclusion in spec.excludes if old in (exclusion.bodyname1, exclusion.bodyname2)
+                ]:
                     spec.delete(exclusion)
 
 
