@@ -174,3 +174,26 @@ def test_failed_episodes_are_compared_up_to_the_time_limit_of_the_twin(arm: Arm)
     cut = measure_traits([EpisodeTrace(short, success=False, arm=arm)])
     np.testing.assert_array_equal(measure_traits([failed], seconds), cut)
     np.testing.assert_array_equal(measure_traits([whole], seconds), measure_traits([whole]))
+
+
+def gripping(arm: Arm, *, force_n: float, opening: float, rises: bool) -> EpisodeTrace:
+    """The gripper closes to an opening in frame 60 and pushes with a force. opening: share of the stroke."""
+    frames = {name: values.copy() for name, values in shown(arm, late=0).frames.items()}
+    closed = arm.closed + arm.stroke * np.array([0.0, opening])
+    for name, value in zip(("command", "observation.state"), closed, strict=True):
+        frames[name][60:, arm.joints] = value
+    frames["action"] = frames["command"]
+    frames["observation.effort"][:, 0] = 1.0  # a robot that measures torques
+    frames["observation.effort"][60:, arm.joints] = force_n
+    if rises:
+        frames["observation.environment_state"][70:, 2] += 0.1
+    return EpisodeTrace(frames, success=rises, arm=arm)
+
+
+@pytest.mark.parametrize("rises", [True, False])
+def test_the_force_of_the_fingers_shows_whether_or_not_the_object_rises(arm: Arm, rises: bool):
+    assert trait_value("grip", gripping(arm, force_n=7.0, opening=0.5, rises=rises)) == pytest.approx(7.0)
+
+
+def test_fingers_that_close_on_nothing_show_no_force(arm: Arm):
+    assert np.isnan(trait_value("grip", gripping(arm, force_n=7.0, opening=0.0, rises=False)))

@@ -19,7 +19,7 @@ from twinloop.errors import CorruptError
 from twinloop.run.config import RunConfig
 
 MAX_BYTES = 1 << 26
-TRAITS_VERSION = 7
+TRAITS_VERSION = 8
 """To be raised when a trait is measured in another way under the same name."""
 
 

@@ -14,6 +14,7 @@ from twinloop.signals.pictures import Appearance, appearance
 from twinloop.twin.twin import Twin
 
 CLOSING = 0.5  # a gripper command below this share of the stroke is a command to close
+BLOCKED_SHARE, STILL_SHARE = 0.03, 0.01  # opening above that of closed fingers, and its change per frame, of the stroke
 RISEN_M = 0.02
 STILL_FRAMES = 3
 SETTLED_FRAMES = 4  # after the fingers begin to close
@@ -273,6 +274,18 @@ class EpisodeTrace:
         settled = np.arange(self.rows) >= self.first_closing + SETTLED_FRAMES
         rows = np.flatnonzero(self.closing & settled & (height > RISEN_M))
         return rows[rows < self._next(~self.closing, int(rows[0]))] if len(rows) else rows
+
+    @cached_property
+    def pressing(self) -> np.ndarray:
+        """Frames of the first grasp in which the gripper presses on something, whether or not that rises.
+
+        Closing is commanded, and the fingers stand still without having closed.
+        """
+        first = min(self.first_closing + SETTLED_FRAMES, self.rows)
+        rows = np.arange(first, self._next(~self.closing, first))
+        opening = (self.state[:, self.arm.joints] - self.arm.closed) / self.arm.stroke
+        still = np.abs(np.diff(opening, prepend=opening[:1])) < STILL_SHARE
+        return rows[(opening[rows] > BLOCKED_SHARE) & still[rows]]
 
     @cached_property
     def first_opening(self) -> int:

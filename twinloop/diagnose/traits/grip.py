@@ -10,10 +10,15 @@ ENOUGH = 4
 
 
 def force_n(episode: EpisodeTrace) -> float:
+    """Finger force while the object is carried, or while the fingers press on it if it is not carried.
+
+    A weak gripper and a slippery object lose it in the same way, and differ in the force only.
+    """
     effort = episode.effort
-    if effort is None or len(episode.held) < ENOUGH:
+    rows = episode.held if len(episode.held) >= ENOUGH else episode.pressing
+    if effort is None or len(rows) < ENOUGH:
         return NAN
-    return float(np.median(np.abs(effort[episode.held, episode.arm.joints])))
+    return float(np.median(np.abs(effort[rows, episode.arm.joints])))
 
 
 def width_mm(episode: EpisodeTrace) -> float:

@@ -22,6 +22,7 @@ FRICTION_SHARE, OFFSET_SHARE, SPEED_SHARE = 0.3, 0.1, 1.0
 """Standard deviations of the parts of a joint's drive, as shares of its torque (RMS)."""
 SLOW_RAD_S = 0.05
 FITS = 3  # the noise of the torques is estimated from the residuals of the fit before
+LEAST_LEVER_M = 0.01
 LEAST_NOISE = 1e-3  # share of the torques (RMS)
 
 
@@ -42,7 +43,9 @@ def load_n(
     rest_nm: np.ndarray, speed_rad_s: np.ndarray, lift: np.ndarray, gravity: ArmGravity, effort_nm: np.ndarray,
     carried: np.ndarray,
 ) -> float:  # fmt: skip
-    """Upward force at the tool in the frames with a load.
+    """Upward force at the tool in the frames with a load; NaN if no measured joint turns under it.
+
+    Joints that always report zero are not measured.
 
     Args:
         rest_nm: (n, joints) torques that the twin's arm does not explain.
@@ -50,8 +53,12 @@ def load_n(
         effort_nm: (n, joints) measured torques.
         carried: (n,) whether the frame has the load.
     """
+    measured = effort_nm.any(axis=0)
+    if not (np.abs(lift[carried][:, measured]) > LEAST_LEVER_M).any():
+        return float("nan")
+    rest_nm, speed_rad_s, lift, effort_nm = (values[:, measured] for values in (rest_nm, speed_rad_s, lift, effort_nm))
     frames, joints = rest_nm.shape
-    level = np.sqrt(np.mean(np.square(effort_nm), axis=0)) + 1e-9
+    level = np.sqrt(np.mean(np.square(effort_nm), axis=0))
     parts = (
         (FRICTION_SHARE, np.tanh(speed_rad_s / SLOW_RAD_S)),
         (OFFSET_SHARE, np.ones_like(speed_rad_s)),
@@ -59,7 +66,7 @@ def load_n(
     )
     drive = np.concatenate([values[:, :, None] * np.eye(joints) for _, values in parts], axis=2)
     load = (lift * carried[:, None])[:, :, None]
-    columns = np.concatenate([load, gravity.torque_nm, drive], axis=2).reshape(frames * joints, -1)
+    columns = np.concatenate([load, gravity.torque_nm[:, measured], drive], axis=2).reshape(frames * joints, -1)
     deviation = np.concatenate([gravity.deviation, *(share * level for share, _ in parts)])
     precision = np.concatenate([[0.0], 1 / np.square(np.maximum(deviation, 1e-9))])
     target, scale = rest_nm.ravel(), np.tile(level, frames)
