@@ -41,6 +41,21 @@ def interval_tables(results: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def bullet_tables(results: Mapping[str, Any] | None) -> dict[str, str]:
+    """Placeholder -> text, for the robot in PyBullet."""
+    if results is None:
+        return {"BULLET_TALLY": "Not measured yet: `python benchmarks/bullet.py`.", "BULLET_CELLS": ""}
+    lines = [
+        "| open | success | named first (points, probability) | unmodelled |",
+        "|---|---|---|---|",
+    ]
+    for row in results["rows"]:
+        numbers = ", ".join(f"`{name}` {value:g}" for name, value in row["truth"].items())
+        true = f"{', '.join(row['gaps']) or row['kind']}: {numbers}" if numbers else "nothing"
+        lines.append(f"| {true} | {100 * row['success']:.0f} % | {_first(row)} |")
+    return {"BULLET_TALLY": "\n".join(_tally(results["tally"])), "BULLET_CELLS": "\n".join(lines)}
+
+
 def mobile_tables(results: Mapping[str, Any]) -> dict[str, str]:
     """Placeholder -> text, for robots with legs and wheels."""
     if not results:
@@ -85,8 +100,10 @@ def _cells(rows: list[dict[str, Any]]) -> Iterator[str]:
     for row in rows:
         opened = [*row["gaps"].items(), *row["effects"].items()]
         true = " and ".join(f"{name.replace('_', ' ')} {size:g}" for name, size in opened) or "nothing"
-        first = ", ".join(
-            f"{gap} ({row['points'][gap]:.0f}, {row['probability'][gap]:.2f})" for gap in row["ranked"][:2]
-        )
-        named = "named" if row["unmodelled"]["present"] else "–"
-        yield f"| {row['engine']}, {row['where']} | {true} | {100 * row['success']:.0f} % | {first} | {named} |"
+        yield f"| {row['engine']}, {row['where']} | {true} | {100 * row['success']:.0f} % | {_first(row)} |"
+
+
+def _first(row: Mapping[str, Any]) -> str:
+    """Two cells of a table: the two gaps that are named first, and whether something unmodelled is named."""
+    first = ", ".join(f"{gap} ({row['points'][gap]:.0f}, {row['probability'][gap]:.2f})" for gap in row["ranked"][:2])
+    return f"{first} | {'named' if row['unmodelled']['present'] else '–'}"

@@ -277,15 +277,15 @@ class EpisodeTrace:
 
     @cached_property
     def pressing(self) -> np.ndarray:
-        """Frames of the first grasp in which the gripper presses on something, whether or not that rises.
+        """Frames in which the gripper first presses on something, whether or not that rises.
 
-        Closing is commanded, and the fingers stand still without having closed.
+        Closing is commanded, and the fingers stand still without having closed. They move again if it slips out.
         """
-        first = min(self.first_closing + SETTLED_FRAMES, self.rows)
-        rows = np.arange(first, self._next(~self.closing, first))
         opening = (self.state[:, self.arm.joints] - self.arm.closed) / self.arm.stroke
         still = np.abs(np.diff(opening, prepend=opening[:1])) < STILL_SHARE
-        return rows[(opening[rows] > BLOCKED_SHARE) & still[rows]]
+        blocked = self.closing & still & (opening > BLOCKED_SHARE)
+        first = self._next(blocked, min(self.first_closing + SETTLED_FRAMES, self.rows))
+        return np.arange(first, self._next(~blocked, first))
 
     @cached_property
     def first_opening(self) -> int:

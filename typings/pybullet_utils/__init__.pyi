@@ -1,0 +1,1 @@
+# Optional (part of pybullet), and without type annotations.
