@@ -8,9 +8,9 @@ from collections import deque
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pybullet
-import pybullet_data
-from pybullet_utils.bullet_client import BulletClient
+import pybullet  # pyright: ignore[reportMissingModuleSource]
+import pybullet_data  # pyright: ignore[reportMissingModuleSource]
+from pybullet_utils.bullet_client import BulletClient  # pyright: ignore[reportMissingModuleSource]
 
 from twinloop.deploy.robot import Briefing, Description, Outcome, Reading
 from twinloop.deploy.twin_robot import TwinRobot
