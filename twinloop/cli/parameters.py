@@ -6,7 +6,9 @@ from typing import Any
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
+from twinloop.errors import UsageError, nearest
 from twinloop.randomize.parameter import GAPS, GROUPS, Parameter
 from twinloop.randomize.table import TABLE
 
@@ -14,6 +16,7 @@ EXAMPLES = """\
 examples:
   twinloop parameters
   twinloop parameters --gap contact
+  twinloop parameters tracker_noise_mm        # everything about one parameter, with the source of its range
 """
 
 WIDE = 150
@@ -21,18 +24,29 @@ WIDE = 150
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these parameters, with all details")
     parser.add_argument("--gap", choices=GAPS, help="only parameters of this gap")
     parser.add_argument("--group", choices=GROUPS, help="only parameters of this config section")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    names = tuple(row.name for row in TABLE)
+    for name in args.names:
+        if name not in names:
+            raise UsageError(f"{name!r} is not a parameter; {nearest(name, names)}")
+    wanted = args.names or names
     rows = [
-        row for row in TABLE if args.gap in (None, row.gap) and args.group in (None, row.group)
+        row for row in TABLE
+        if args.gap in (None, row.gap) and args.group in (None, row.group) and row.name in wanted
     ]  # fmt: skip
-    show = _beside if console.width >= WIDE else _below
-    for group in dict.fromkeys(row.group for row in rows):
-        console.print(f"\n[bold]{group}[/bold]")
-        console.print(show([row for row in rows if row.group == group]))
+    if args.names:
+        for row in rows:
+            console.print(_details(row))
+    else:
+        show = _beside if console.width >= WIDE else _below
+        for group in dict.fromkeys(row.group for row in rows):
+            console.print(f"\n[bold]{group}[/bold]")
+            console.print(show([row for row in rows if row.group == group]))
     return {
         "parameters": [
             {
@@ -65,6 +79,20 @@ def _below(rows: list[Parameter]) -> Group:
             Padding(f"[dim]{row.touches}[/dim]", (0, 0, 0, 6)),
         ]
     return Group(*lines)
+
+
+def _details(row: Parameter) -> Table:
+    """Everything about one row, one line for each property."""
+    table = Table(box=None, show_header=False, padding=(0, 2), title=f"\n[bold]{row.name}[/bold]", title_justify="left")
+    lines = {
+        "what": row.touches, "key": f"randomization: {row.group}: {row.name}", "gap": row.gap, "nominal": _nominal(row),
+        "sensible": _sensible(row), "refused beyond": _range(row.plausible), "source": row.source,
+        "elements": ", ".join(row.elements), "values": ", ".join(row.words), "needs": row.needs,
+    }  # fmt: skip
+    for name, text in lines.items():
+        if text:
+            table.add_row(f"[dim]{name}[/dim]", Text(text))
+    return table
 
 
 def _nominal(row: Parameter) -> str:
