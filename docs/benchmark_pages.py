@@ -107,7 +107,7 @@ def diagnosing_page(diagnoses: ModuleType, reliability: ModuleType, loops: Modul
     page = _filled(_template("diagnosing"), diagnoses.tables(_results("diagnosis")))
     page = _filled(page, reliability.tables(_results("diagnosis")))
     page = _filled(page, diagnoses.interval_tables(_results("diagnosis_intervals")))
-    page = _filled(page, diagnoses.bullet_tables(_results("bullet") if (RESULTS / "bullet.json").exists() else None))
+    page = _filled(page, diagnoses.bullet_tables(_results("bullet")))
     measured = (RESULTS / "mobile_diagnosis.json").exists()
     page = _filled(page, diagnoses.mobile_tables(_results("mobile_diagnosis") if measured else {}))
     parts = [json.loads(file.read_text()) for file in sorted((RESULTS / "loop").glob("*.json"))]

@@ -41,10 +41,8 @@ def interval_tables(results: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def bullet_tables(results: Mapping[str, Any] | None) -> dict[str, str]:
+def bullet_tables(results: Mapping[str, Any]) -> dict[str, str]:
     """Placeholder -> text, for the robot in PyBullet."""
-    if results is None:
-        return {"BULLET_TALLY": "Not measured yet: `python benchmarks/bullet.py`.", "BULLET_CELLS": ""}
     lines = [
         "| open | success | named first (points, probability) | unmodelled |",
         "|---|---|---|---|",
@@ -53,7 +51,10 @@ def bullet_tables(results: Mapping[str, Any] | None) -> dict[str, str]:
         numbers = ", ".join(f"`{name}` {value:g}" for name, value in row["truth"].items())
         true = f"{', '.join(row['gaps']) or row['kind']}: {numbers}" if numbers else "nothing"
         lines.append(f"| {true} | {100 * row['success']:.0f} % | {_first(row)} |")
-    return {"BULLET_TALLY": "\n".join(_tally(results["tally"])), "BULLET_CELLS": "\n".join(lines)}
+    return {
+        "BULLET_TALLY": "\n".join(_tally(results["tally"])), "BULLET_CELLS": "\n".join(lines),
+        "bullet.seed": str(results["seed"]), "bullet.episodes": str(results["episodes"]),
+    }  # fmt: skip
 
 
 def mobile_tables(results: Mapping[str, Any]) -> dict[str, str]:

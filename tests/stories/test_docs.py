@@ -310,6 +310,27 @@ def test_the_figures_of_the_readme_equal_the_results():
         assert message in text
 
 
+def test_the_figures_of_pybullet_in_the_readme_equal_the_results():
+    tally = json.loads((ROOT / "benchmarks" / "results" / "bullet.json").read_text())["tally"]
+    first, second, alarms, unmodelled, empty = (
+        tally[name]
+        for name in (
+            "open gap first, if it costs more than five points",
+            "open gap among the first two",
+            "false alarms (a shut gap above 0.5)",
+            "unmodelled named, if only an effect costs more than ten points",
+            "unmodelled named in empty cells",
+        )
+    )
+    assert second["hits"] == second["cases"] == first["cases"]
+    assert empty["hits"] == 0
+    assert (
+        f"first in {first['hits']} of {first['cases']} costly cells and among the first two in all, {alarms['hits']} of "
+        f"{alarms['cases']} pairs were false alarms, and effects were named in {unmodelled['hits']} of "
+        f"{unmodelled['cases']} cells"
+    ) in " ".join(README.split())
+
+
 def test_the_loop_figure_of_the_readme_equals_the_results():
     """For each strategy, in the pairs of a cell and a seed in which it and `diagnose` were run."""
     file, text = ROOT / "benchmarks" / "results" / "loop.json", " ".join(README.split())
