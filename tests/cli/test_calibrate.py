@@ -77,6 +77,18 @@ def test_bad_logs_are_named_and_nothing_is_written(place: Path, tmp_path: Path, 
     assert checked["logs"] == 2
 
 
+def test_a_check_says_how_many_logs_can_be_fitted(place: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["calibrate", TWIN, "--logs", str(place / "seen"), "--check"]) == 0
+    assert "2 logs can be fitted." in capsys.readouterr().out
+
+
+def test_an_unknown_quantity_is_refused_without_a_list_of_all_joints(place: Path, capsys: pytest.CaptureFixture[str]):
+    words = ("calibrate", TWIN, "--logs", str(place / "seen"), "--fit", "coulom_nm")
+    message = command_output(capsys, *words, code=2)["error"]
+    assert "did you mean coulomb_nm" in message
+    assert "pendulum.coulomb_nm" not in message
+
+
 def test_a_patch_of_another_twin_is_refused(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     patch = tmp_path / "other.yaml"
     patch.write_text("twin_patch: 1\nfitted: {elbow.sag: {value: 1, low: 0, high: 2, unit: '1'}}\n")

@@ -262,12 +262,17 @@ def _changed(variable: FitVariable, given: Variable | None, key: str, refuse: Re
 
 
 def expand(names: tuple[str, ...], variables: dict[str, FitVariable], error) -> tuple[str, ...]:
-    """Full names of fit variables. `stiffness_nm_rad` selects that of every joint, `elbow` all of one joint."""
+    """Full names of fit variables.
+
+    `stiffness_nm_rad` selects that of every joint, `elbow` all of one joint, `elbow.stiffness_nm_rad` a single one.
+    """
     full_names: list[str] = []
     for name in names:
         matches = [full for full in variables if name in (full, full.rpartition(".")[2], full.rpartition(".")[0])]
         if not matches:
-            raise error(f"names {name!r}, which cannot be fitted; {nearest(name, variables)}")
+            # A list of all quantities of all joints would have hundreds of names.
+            parts = dict.fromkeys(part for full in variables for part in full.rpartition(".")[::2] if part)
+            raise error(f"names {name!r}, which cannot be fitted; {nearest(name, parts)}")
         full_names += [full for full in matches if full not in full_names]
     return tuple(full_names)
 

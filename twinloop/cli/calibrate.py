@@ -149,11 +149,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     names = bench.fit
     if args.fit:
         names = expand(tuple(args.fit), bench.variables, lambda problem: UsageError(f"--fit {problem}"))
-    _tell_findings(console, checked)
+    _print_findings(console, checked, notes=args.check)
     if not args.anyway:
         checked.refuse()
     findings = [{"severity": f.severity, "kind": f.kind, "where": f.where, "said": f.message} for f in checked.findings]
     if args.check:
+        count = len(checked.logs)
+        console.print(f"{count} {'log' if count == 1 else 'logs'} can be fitted.", markup=False)
         return {"logs": len(checked.logs), "findings": findings, "delay_s": checked.delay_s}
     unseen = list(checked.logs[1 :: args.holdout]) if args.holdout else []
     checked = replace(checked, logs=tuple(log for log in checked.logs if not any(log is other for other in unseen)))
@@ -168,7 +170,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     patch = fit.patch
     held = replay_with_band(bench, unseen, patch, where=where) if unseen else None
     if held is not None:
-        _tell_held_out(console, held)
+        _print_held_out(console, held)
     return {
         "patch": str(args.out),
         "logs": {"fitted": list(fit.used), "held_out": list(fit.held_out)},
@@ -220,7 +222,7 @@ def _print_simple_models(console: Console, fit: Fit) -> None:
     console.print(table)
 
 
-def _tell_held_out(console: Console, held: Replay) -> None:
+def _print_held_out(console: Console, held: Replay) -> None:
     for name, error in held.errors.items():
         covered = f", {100 * held.coverage[name]:.1f} % in the 90 % band" if name in held.coverage else ""
         simple = f" (delay + lag: {held.delay_lag[name].rmse:.4g})" if name in held.delay_lag else ""
@@ -228,9 +230,9 @@ def _tell_held_out(console: Console, held: Replay) -> None:
         console.print(message, markup=False)
 
 
-def _tell_findings(console: Console, checked: Checked) -> None:
+def _print_findings(console: Console, checked: Checked, *, notes: bool) -> None:
     for finding in checked.findings:
-        if finding.severity != "note":
+        if notes or finding.severity != "note":
             console.print(f"{finding.severity}: {finding}", markup=False)
 
 
