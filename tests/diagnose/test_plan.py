@@ -39,6 +39,14 @@ def test_dear_gaps_get_more_demonstrations_and_the_budget_holds():
     assert 0 < plan.real_share <= 0.5
 
 
+def test_episodes_to_look_at_are_grouped_by_their_runlog():
+    episodes = (("logs/a", 3), ("logs/a", 7), ("logs/b", 0))
+    unmodelled = Unmodelled(20.0, (10.0, 30.0), (), episodes, 0.9, 0.01, 0.01, True)
+    plan = make_plan(dataclasses.replace(report({}), unmodelled=unmodelled), robot="twin")
+    (line,) = [line for line in plan.lines if line.measure == "look"]
+    assert line.description.startswith("look at episodes 3, 7 of logs/a; episodes 0 of logs/b: ")
+
+
 def test_lines_come_in_order_of_gain_per_hour_and_ranges_first():
     plan = make_plan(report({"latency": 20.0}, {"latency": (wrong("action_delay_ms", 80.0, 10.0),)}), robot="twin")
     gains = [line.gain_per_hour for line in plan.lines]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from twinloop.cli.arguments import count
 from twinloop.cli.progress import Progress, show_progress
@@ -123,9 +123,9 @@ def _print(console: Console, comparison: DatasetComparison) -> None:
             channel.channel, apart, percent(channel.distance.share), number(channel.distance.p_value), channel.caution
         )
     console.print(table, markup=False)
-    driven = Table(
-        "follows its command", "error A", "error B", "delay and lag A", "delay and lag B", box=None, pad_edge=False
-    )
+    # The names of joints differ at the end only.
+    name = Column("follows its command", no_wrap=True)
+    driven = Table(name, "error A", "error B", "delay and lag A", "delay and lag B", box=None, pad_edge=False)
     for channel in comparison.channels:
         if channel.tracking is not None and channel.response is not None:
             errors = [number(side.rms) for side in channel.tracking]

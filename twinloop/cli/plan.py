@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from twinloop.cli.arguments import count
 from twinloop.dashboard.plan import write_plan_page
@@ -68,7 +68,8 @@ def _print(console: Console, plan: Plan) -> None:
     if not plan.lines:
         console.print("Nothing to do: no gap costs enough.")
         return
-    table = Table("gap", "measure", "description", "gain", "90 %", "hours", box=None, pad_edge=False)
+    description = Column("description", overflow="fold")  # paths have no spaces to break at
+    table = Table("gap", "measure", description, "gain", "90 %", "hours", box=None, pad_edge=False)
     for line in plan.lines:
         low, high = line.interval
         table.add_row(

@@ -23,6 +23,7 @@ MINUTES = 2.0  # minutes to set up, demonstrate and check one episode
 TOGETHER = 10  # demonstrations are allocated to gaps in batches of this size
 PRIOR_POINTS = 20.0  # weight of the assumptions against earlier rounds
 MOST_FACTOR = 2.0
+LOOKED_AT = 4  # episodes to look at, at most
 MIN_POINTS = 0.25
 """A batch of `TOGETHER` demonstrations that wins fewer points is not requested."""
 
@@ -342,7 +343,10 @@ def with_margin(wrong: RowEstimate) -> Interval:
 
 
 def _looked_at(report: GapReport) -> PlanItem:
-    episodes = ", ".join(f"{log} {attempt}" for log, attempt in report.unmodelled.episodes[:4]) or "the failures"
+    attempts: dict[str, list[str]] = {}
+    for log, attempt in report.unmodelled.episodes[:LOOKED_AT]:
+        attempts.setdefault(log, []).append(str(attempt))
+    episodes = "; ".join(f"episodes {', '.join(numbers)} of {log}" for log, numbers in attempts.items()) or "the failures"
     points = report.unmodelled.points
     return PlanItem(
         "unmodelled", "look", f"look at {episodes}: the simulator does not model the cause, so no range covers it",
