@@ -346,7 +346,9 @@ def _looked_at(report: GapReport) -> PlanItem:
     attempts: dict[str, list[str]] = {}
     for log, attempt in report.unmodelled.episodes[:LOOKED_AT]:
         attempts.setdefault(log, []).append(str(attempt))
-    episodes = "; ".join(f"episodes {', '.join(numbers)} of {log}" for log, numbers in attempts.items()) or "the failures"
+    episodes = (
+        "; ".join(f"episodes {', '.join(numbers)} of {log}" for log, numbers in attempts.items()) or "the failures"
+    )
     points = report.unmodelled.points
     return PlanItem(
         "unmodelled", "look", f"look at {episodes}: the simulator does not model the cause, so no range covers it",
