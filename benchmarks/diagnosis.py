@@ -3,8 +3,8 @@
     python benchmarks/diagnosis.py --part 1:12 [--cells work|figure] [--episodes 16] [--one]
     python benchmarks/diagnosis.py --cells figure --tally
 
-A cell has no gap open, one, two, an effect that no row of the parameter table describes, or a gap and an effect. Cells
-for working have seeds of `WORK_SEEDS`; nothing may be tuned on the cells of `FIGURE_SEEDS`, which are run once for the
+A cell has no gap open, one, two, an effect that no row of the parameter table describes, or a gap and an effect. Development
+cells have seeds of `WORK_SEEDS`; nothing may be tuned on the cells of `FIGURE_SEEDS`, which are run once for the
 figure. Each part writes its results to benchmarks/results/diagnosis/; finished cells are not run again. A policy is
 trained for each scene (robot and task) before its first cell, and its bank of counterfactuals is made once; both stay
 in DIR. About 1 CPU minute per cell, and 6 before the first of a scene.
@@ -34,7 +34,7 @@ FORMER_SEEDS = range(13_000, 13_021)
 """Seeds of cells that were run for an earlier figure and are used for working since: the intervals of rows and the
 spread between engines are measured in them too."""
 FIGURE_SEEDS = range(15_000, 16_000)
-"""Seeds of cells for the figure. They are run once, with the method frozen before. Cells of 5000 to 8999 and 12000 to
+"""Seeds of held-out cells. They are run once, with the method frozen before. Cells of 5000 to 8999 and 12000 to
 13999 were looked at while working, after they had been run for earlier figures; their results, with the methods of that
 time, are in `results/diagnosis/former`."""
 ENGINES = ("drake", "physx")

@@ -7,7 +7,7 @@
     python benchmarks/loop.py --tally [--cells figure]                       # table, tests and plot
 
 `loop_cells.py` has the cells and the rule by which they are chosen. A part is a cell, a seed and a strategy. Those of
-cells for the figure have a result file each in benchmarks/results/loop/. A stopped part continues. All strategies have
+held-out cells have a result file each in benchmarks/results/loop/. A stopped part continues. All strategies have
 the same budgets (`SCHEDULE`, nested), policy (which reads raw readings), demonstrator and scenes:
 
 1. `diagnose`: every diagnosis decides ranges and demonstrations;

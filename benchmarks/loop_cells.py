@@ -11,7 +11,7 @@ This rule was written down before any cell of `FIGURE_SEEDS` was run:
    succeeds in at least `DEMONSTRABLE` of them, and the policy of `wide` in less than `WIDE_FAILS`, which is the target.
 4. The first two candidates of each scene that pass, by seed, are the six cells. No other candidate is run.
 
-Cells of `WORK_SEEDS` follow the same draw, and were looked at while working. Earlier cells for the figure had seeds
+Cells of `WORK_SEEDS` follow the same draw, and were looked at while working. Earlier held-out cells had seeds
 from 10,000 and from 11,000 on. Cell 10000 led to changes of the method, and parts of 11000 and 11007 were run before
 the last changes (a success detector ends episodes, offsets from where things end, longer training). So all of them are
 replaced, and no cell for the figure was seen before the method was frozen.
