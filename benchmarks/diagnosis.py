@@ -3,11 +3,11 @@
     python benchmarks/diagnosis.py --part 1:12 [--cells work|figure] [--episodes 16] [--one]
     python benchmarks/diagnosis.py --cells figure --tally
 
-A cell has no gap open, one, two, an effect that no row of the parameter table describes, or a gap and an effect. Development
-cells have seeds of `WORK_SEEDS`; nothing may be tuned on the cells of `FIGURE_SEEDS`, which are run once for the
-figure. Each part writes its results to benchmarks/results/diagnosis/; finished cells are not run again. A policy is
-trained for each scene (robot and task) before its first cell, and its bank of counterfactuals is made once; both stay
-in DIR. About 1 CPU minute per cell, and 6 before the first of a scene.
+A cell has no gap open, one, two, an effect that no row of the parameter table describes, or a gap and an effect.
+Development cells have seeds of `WORK_SEEDS`; nothing may be tuned on the cells of `FIGURE_SEEDS`, which are run once
+for the figure. Each part writes its results to benchmarks/results/diagnosis/; finished cells are not run again. A
+policy is trained for each scene (robot and task) before its first cell, and its bank of counterfactuals is made once;
+both stay in DIR. About 1 CPU minute per cell, and 6 before the first of a scene.
 """
 
 import argparse

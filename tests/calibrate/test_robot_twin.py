@@ -10,7 +10,7 @@ import pytest
 from tests.diagnose.test_plan import report, wrong
 from tests.pipeline.loop.test_steps import ranged
 from twinloop.calibrate.by_traits import FittedTwin, with_plain_expert
-from twinloop.calibrate.fitted_twin import write_fitted
+from twinloop.calibrate.fitted_twin import with_fitted, write_fitted
 from twinloop.calibrate.robot_twin import (
     FITTED_WITH_DEMONSTRATIONS,
     KEPT,
@@ -24,6 +24,7 @@ from twinloop.diagnose.report import GapReport, RowEstimate, read_report
 from twinloop.pipeline.generate import generate
 from twinloop.randomize.distribution import Constant, Distribution
 from twinloop.randomize.parameter import Gap
+from twinloop.run.config import load_config
 
 DELAY, PLACE, OFFSET = "action_delay_ms", "object_position_noise_cm", "encoder_offset_mrad.joint2"
 
@@ -92,6 +93,36 @@ def test_a_fit_that_is_too_severe_is_not_used(tmp_path: Path, runlog: Path):
     assert KEPT not in twin.verdict(None)
     report = read_report(tmp_path / "diagnosis")
     assert report.predicts_success is (DELAY in twin.next_config().randomization)
+
+
+@pytest.mark.parametrize(
+    ("in_the_twin", "on_the_robot", "is_kept"),
+    [
+        (Rate(21, 24), Rate(17, 20), True),
+        (Rate(23, 24), Rate(10, 20), False),  # the twin lacks what makes the robot fail
+        (Rate(10, 24), Rate(19, 20), False),  # the twin is too severe
+        (None, Rate(17, 20), False),
+    ],
+)
+def test_a_twin_that_predicted_the_trials_is_kept_if_the_new_fit_cannot_be_used(
+    in_the_twin: Rate | None, on_the_robot: Rate, is_kept: bool, tmp_path: Path, runlog: Path
+):
+    fitted = FittedTwin({DELAY: np.linspace(70.0, 90.0, 32)}, Rate(0, 64), Rate(17, 20), ("log",))
+    robot_twin(tmp_path, runlog, fitted)
+    before = with_fitted(ranged(1.0), replace(fitted, values={DELAY: np.linspace(30.0, 40.0, 32)}))
+    (tmp_path / "config.yaml").write_text(before.to_yaml())
+    trials = Trials(tmp_path, tmp_path / "policy", runlog, in_the_twin, on_the_robot)
+    twin = RobotTwin(ranged(1.0), [trials])
+    assert twin.is_fitted is is_kept
+    assert (twin.next_config() == load_config(tmp_path / "config.yaml")) is is_kept
+
+
+def test_ranges_that_are_not_fitted_are_not_kept(tmp_path: Path, runlog: Path):
+    fitted = FittedTwin({DELAY: np.linspace(70.0, 90.0, 32)}, Rate(0, 64), Rate(17, 20), ("log",))
+    robot_twin(tmp_path, runlog, fitted)
+    (tmp_path / "config.yaml").write_text(ranged(2.0).to_yaml())
+    trials = Trials(tmp_path, tmp_path / "policy", runlog, Rate(21, 24), Rate(17, 20))
+    assert RobotTwin(ranged(1.0), [trials]).kept is None
 
 
 def test_demonstrations_tell_the_offsets_of_sensors_that_are_fitted(tmp_path: Path, runlog: Path):

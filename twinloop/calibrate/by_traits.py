@@ -15,6 +15,7 @@ A value is given by its signed size, as in the causes of diagnosis: 0 is nominal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,8 @@ UNDETERMINED = 0.6
 """A column is not determined if its deviation is more than this share of the deviation before any log."""
 DEMONSTRATED: tuple[Gap, ...] = ("sensing", "latency")
 """Gaps whose traits do not depend on how somebody moves."""
+LEVEL = 0.05
+"""Significance level of a difference between the success in the twin and on the robot."""
 KNOWN = 0.5  # share of episodes that must have a trait
 SUCCESS = next(place for place, trait in enumerate(TRAITS) if trait.name == "success")
 
@@ -109,18 +112,29 @@ class FittedTwin:
         Then the values are not the robot's. The opposite is usual, and no reason against the values: the traits
         determine them, and engines differ in where a policy begins to fail.
         """
-        from scipy.stats import betabinom
-
-        won, lost = self.success.successes + 0.5, self.success.trials - self.success.successes + 0.5
-        return bool(betabinom(self.robot.trials, won, lost).sf(self.robot.successes - 1) < 0.05)
+        return fails_more(self.success, self.robot)
 
     @property
     def predicts_success(self) -> bool:
         """Whether the policy does not succeed significantly more often in the twin either."""
-        from scipy.stats import betabinom
+        return not self.too_severe and not succeeds_more(self.success, self.robot)
 
-        won, lost = self.success.successes + 0.5, self.success.trials - self.success.successes + 0.5
-        return not self.too_severe and bool(betabinom(self.robot.trials, won, lost).cdf(self.robot.successes) >= 0.05)
+
+def fails_more(twin: Rate, robot: Rate) -> bool:
+    """Whether a policy fails significantly more often in the twin than on the robot (one-sided, 5 %)."""
+    return bool(_robot_successes(twin, robot).sf(robot.successes - 1) < LEVEL)
+
+
+def succeeds_more(twin: Rate, robot: Rate) -> bool:
+    """Whether a policy succeeds significantly more often in the twin than on the robot (one-sided, 5 %)."""
+    return bool(_robot_successes(twin, robot).cdf(robot.successes) < LEVEL)
+
+
+def _robot_successes(twin: Rate, robot: Rate) -> Any:
+    """Distribution of the successes on the robot if its success rate is the twin's, which is known from some trials."""
+    from scipy.stats import betabinom
+
+    return betabinom(robot.trials, twin.successes + 0.5, twin.trials - twin.successes + 0.5)
 
 
 def fitted_columns(config: RunConfig, gaps: Mapping[Gap, float]) -> tuple[FittedColumn, ...]:

@@ -4,8 +4,9 @@
 2. The rows of these gaps are fitted together to the logs of all rounds (`by_traits.py`).
 3. If there are enough demonstrations, the rows are fitted to these too, and constant errors of tracker and encoders
    are taken from them (`sensor_offsets.py`).
-4. The next data is generated in the fitted twin, unless the policy fails more often there than on the robot. Then
-   ranges change by the diagnosis; and if its explanation does not predict the robot's success, they stay as they are.
+4. The next data is generated in the fitted twin, unless the policy fails more often there than on the robot.
+5. Without such a fit, the fitted twin of the last round is kept if it predicted the robot's success. Otherwise ranges
+   change by the diagnosis; and if its explanation does not predict the robot's success, they stay as they are.
 
 A round in which the known gaps can be fitted needs no new diagnosis. A twin in which the scripted expert hardly
 succeeds is not used: people can demonstrate on the robot.
@@ -19,10 +20,11 @@ from pathlib import Path
 import numpy as np
 
 from twinloop.calibrate.by_discriminator import MIN_REAL, TraitSimulator
-from twinloop.calibrate.by_traits import FittedTwin, fit_twin, fitted_columns
+from twinloop.calibrate.by_traits import FittedTwin, fails_more, fit_twin, fitted_columns, succeeds_more
 from twinloop.calibrate.fitted_twin import FITTED, read_fitted, with_fitted, write_fitted
 from twinloop.calibrate.robot_session import calibrated_config
 from twinloop.calibrate.sensor_offsets import OFFSET_ROWS, sensor_offsets
+from twinloop.curate.rates import Rate
 from twinloop.deploy.demonstration_budget import demonstrations_in
 from twinloop.diagnose.causes import VARYING
 from twinloop.diagnose.layout import as_laid_out
@@ -31,10 +33,10 @@ from twinloop.diagnose.widening import SUSPECTED, widen_by_diagnosis
 from twinloop.learn.candidate import candidate_of
 from twinloop.randomize.parameter import Gap
 from twinloop.randomize.table import BY_NAME
-from twinloop.run.config import RunConfig
+from twinloop.run.config import RunConfig, load_config
 from twinloop.run.randomization import ordered_rows
 
-CALIBRATION, DIAGNOSIS, REPORT = "calibration", "diagnosis", "report.json"
+CALIBRATION, DIAGNOSIS, REPORT, CONFIG = "calibration", "diagnosis", "report.json", "config.yaml"
 FITTED_WITH_DEMONSTRATIONS = "fitted_with_demonstrations.json"
 TRIED, DEMONSTRABLE = 32, 0.25
 """Episodes of the scripted expert in a new twin, and the share that must succeed."""
@@ -43,11 +45,18 @@ KEPT = "The explanation does not predict the robot's success, so the ranges stay
 
 @dataclass(frozen=True)
 class Trials:
-    """The trials of a policy on the robot. folder: of the round, for diagnosis, calibration and fit."""
+    """The trials of a policy on the robot.
+
+    Attributes:
+        folder: of the round, for its config, diagnosis, calibration and fit.
+        twin, robot: success of the policy in the twin of the round and on the robot; None as long as the round goes on.
+    """
 
     folder: Path
     policy: Path
     runlog: Path
+    twin: Rate | None = None
+    robot: Rate | None = None
 
 
 class RobotTwin:
@@ -74,6 +83,26 @@ class RobotTwin:
         """
         fitted = read_fitted(self._last.folder / FITTED)
         return fitted if fitted is not None and self._can_be_used(fitted) else None
+
+    @property
+    def kept(self) -> RunConfig | None:
+        """The config of the last round, if it is a fitted twin that predicted the success on the robot.
+
+        Then the twin is not what limits the policy, and a worse twin must not replace it: the simulated data counts as
+        the robot's in training.
+        """
+        last = self._last
+        if last.twin is None or last.robot is None:
+            return None
+        config = load_config(last.folder / CONFIG)
+        if config.fill is None or config.fill == self._first.fill:
+            return None
+        return None if fails_more(last.twin, last.robot) or succeeds_more(last.twin, last.robot) else config
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the next data is generated in a fitted twin."""
+        return self.fitted is not None or self.kept is not None
 
     def _can_be_used(self, fitted: FittedTwin) -> bool:
         return not fitted.too_severe and can_be_demonstrated(with_fitted(self._base()[0], fitted))
@@ -111,6 +140,8 @@ class RobotTwin:
         if (fitted := self.fitted) is not None:
             fitted = self._with_demonstrations(fitted, demonstrations, seed=seed)
             return with_fitted(self._base()[0], self._with_sensor_offsets(fitted, demonstrations, seed=seed))
+        if (kept := self.kept) is not None:
+            return kept
         folder = self._diagnosed_folder()
         assert folder is not None  # `explain` diagnoses where a fit cannot be used
         calibrated, rows = self._calibrated(folder)

@@ -13,8 +13,6 @@ from twinloop.durable import replace_file, storage_errors
 from twinloop.errors import ConfigError, CorruptError
 
 MOST_BYTES = 1 << 22
-FORMER_KEYS = {"found": "open_gaps", "errands": "requests"}
-"""Keys of `round.json` in version 0.1 -> their names now."""
 NOT_DEPLOYED: Mapping[str, Any] = {"successes": 0, "trials": 0, "rate": None, "low": 0.0, "high": 1.0}
 """Success rate of a policy that the gate held back, so that it did not act on the robot."""
 
@@ -63,8 +61,6 @@ class LoopResult:
 def read_round(file: Path) -> Round:
     what = "the record of a round"
     content = load_json(file, max_bytes=MOST_BYTES, what=what, error=CorruptError)
-    if isinstance(content, dict):
-        content = {FORMER_KEYS.get(key, key): item for key, item in content.items()}
     try:
         return read_record(Round, Section(str(file), "", content, {}))
     except ConfigError as error:

@@ -16,6 +16,7 @@ from typing import Any
 
 from twinloop.calibrate.plan_gains import experience_of, predicted_gain, realised_gain
 from twinloop.calibrate.robot_twin import RobotTwin, Trials
+from twinloop.curate.rates import Rate
 from twinloop.deploy.collect import scene_of
 from twinloop.deploy.demonstration_budget import demonstrations_in
 from twinloop.deploy.gated_trials import TrialsResult
@@ -116,7 +117,7 @@ def _round(config: RunConfig, steps: Steps, people: People, before: tuple[Round,
     learnt = sum(map(demonstrations_in, known))
     simulated = steps.generate(config)
     twin = _robot_twin(steps.out, number - 1) if settings.strategy == "diagnose" else None
-    card = steps.train(simulated, known, learnt, fitted=twin is not None and twin.fitted is not None)
+    card = steps.train(simulated, known, learnt, fitted=twin is not None and twin.is_fitted)
     rate = steps.evaluate(config)
     trials = steps.try_on_robot(config, people)
     robot = rate_json(trials.success) if trials.runlog is not None else NOT_DEPLOYED
@@ -166,13 +167,13 @@ def _gate_json(trials: TrialsResult, out: Path) -> dict[str, Any]:
 def _robot_twin(out: Path, last: int, runlog: Path | None = None) -> RobotTwin | None:
     """The twin after round `last` of strategy `diagnose`. runlog: of that round, if it is not recorded yet."""
     trials = []
-    for folder in (out / f"round-{number}" for number in range(last + 1)):
-        if runlog is None or folder != out / f"round-{last}":
-            known = read_round(folder / "round.json").gate["runlog"]
-            log = out / known if known else None
-        else:
-            log = runlog
-        trials += [Trials(folder, folder / "policy", log)] if log is not None else []
+    for number in range(last + 1):
+        folder, log, rates = out / f"round-{number}", runlog, ()
+        if runlog is None or number < last:
+            done = read_round(folder / "round.json")
+            log = out / done.gate["runlog"] if done.gate["runlog"] else None
+            rates = [Rate(rate["successes"], rate["trials"]) for rate in (done.twin, done.robot)]
+        trials += [Trials(folder, folder / "policy", log, *rates)] if log is not None else []
     return RobotTwin(load_config(out / "round-0" / "config.yaml"), trials) if trials else None
 
 
