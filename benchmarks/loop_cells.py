@@ -1,4 +1,4 @@
-"""The cells of `loop.py`: how they are drawn, and the rule by which those for the figure are chosen.
+"""The cells of `loop.py`: how they are drawn, and the rule by which held-out cells are chosen.
 
 This rule was written down before any cell of `FIGURE_SEEDS` was run:
 
@@ -14,7 +14,10 @@ This rule was written down before any cell of `FIGURE_SEEDS` was run:
 Cells of `WORK_SEEDS` follow the same draw, and were looked at while working. Earlier held-out cells had seeds
 from 10,000 and from 11,000 on. Cell 10000 led to changes of the method, and parts of 11000 and 11007 were run before
 the last changes (a success detector ends episodes, offsets from where things end, longer training). So all of them are
-replaced, and no cell for the figure was seen before the method was frozen.
+replaced, and no held-out cell was seen before the method was frozen.
+
+Seeds from 12,000 on: seed 1 of the study is complete. It led to another change (a fitted twin that predicted the trials
+is kept), so the next figure needs new seeds.
 """
 
 from dataclasses import dataclass

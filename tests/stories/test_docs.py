@@ -344,6 +344,15 @@ def test_the_loop_figure_of_the_readme_equals_the_results():
     needed = [ours for ours, _ in results["one_to_one"]["wide"]["needed"].values()]
     reached = sum(demonstrations <= 10 for demonstrations in needed)
     assert f"reached 90 % with 10 real demonstrations in {WORDS[reached]} of {WORDS[len(needed)]} cells" in text
+    curves = results["curves"]
+    few = {strategy: curves[strategy]["10"] for strategy in ("diagnose", "adr", "blind", "real")}
+    ours, *others = (str(rate["successes"]) for rate in few.values())
+    assert (
+        f"{ours} of {few['diagnose']['trials']} trials, those of `adr` in {others[0]}, of `blind` in {others[1]}"
+        in text
+    )
+    assert f"and of `real` in {others[2]}." in text
+    assert f"every other strategy in {WORDS[results['against_best']['half']]} of these pairs" in text
     for other, row in results["one_to_one"].items():
         ours, theirs = (f"{last['successes']} of {last['trials']}" for last in (row["diagnose"], row["other"]))
         assert f"{ours} against {theirs} of `{other}`" in text
