@@ -352,6 +352,8 @@ def test_the_loop_figure_of_the_readme_equals_the_results():
         in text
     )
     assert f"and of `real` in {others[2]}." in text
+    most = max(rate["successes"] for name in curves if name != "diagnose" for rate in curves[name].values())
+    assert f"No other strategy had more than {most} of {few['diagnose']['trials']}, with up to 100" in text
     assert f"every other strategy in {WORDS[results['against_best']['half']]} of these pairs" in text
     for other, row in results["one_to_one"].items():
         ours, theirs = (f"{last['successes']} of {last['trials']}" for last in (row["diagnose"], row["other"]))
