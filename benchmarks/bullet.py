@@ -7,9 +7,9 @@
 effect that no row describes. The visual gap is left out, because there is no camera. A policy is trained in the twin
 alone. The diagnosis gets the runlog only. Finished cells are not run again. About 1 CPU minute per cell.
 
-The ranges of `KNOBS` were chosen with cells of seed 1, so that many cells lose success; some are beyond most robots. The
-held-out cells, seed 1000, were run once. Cells of seed 1 also led to a change of the trait
-`grip`; nothing else of the diagnosis was changed for this engine.
+The ranges of `KNOBS` were chosen with cells of seed 1, so that many cells lose success; some are beyond most robots.
+The held-out cells, seed 1000, were run once. Cells of seed 1 also led to a change of the trait `grip`; nothing else of
+the diagnosis was changed for this engine.
 """
 
 import argparse
