@@ -49,8 +49,8 @@ UNDETERMINED = 0.6
 """A column is not determined if its deviation is more than this share of the deviation before any log."""
 DEMONSTRATED: tuple[Gap, ...] = ("sensing", "latency")
 """Gaps whose traits do not depend on how somebody moves."""
-LEVEL = 0.05
-"""Significance level of a difference between the success in the twin and on the robot."""
+SIGNIFICANCE = 0.05
+"""Level of the tests that compare the success in the twin with that on the robot."""
 KNOWN = 0.5  # share of episodes that must have a trait
 SUCCESS = next(place for place, trait in enumerate(TRAITS) if trait.name == "success")
 
@@ -122,12 +122,12 @@ class FittedTwin:
 
 def fails_more(twin: Rate, robot: Rate) -> bool:
     """Whether a policy fails significantly more often in the twin than on the robot (one-sided, 5 %)."""
-    return bool(_robot_successes(twin, robot).sf(robot.successes - 1) < LEVEL)
+    return bool(_robot_successes(twin, robot).sf(robot.successes - 1) < SIGNIFICANCE)
 
 
 def succeeds_more(twin: Rate, robot: Rate) -> bool:
     """Whether a policy succeeds significantly more often in the twin than on the robot (one-sided, 5 %)."""
-    return bool(_robot_successes(twin, robot).cdf(robot.successes) < LEVEL)
+    return bool(_robot_successes(twin, robot).cdf(robot.successes) < SIGNIFICANCE)
 
 
 def _robot_successes(twin: Rate, robot: Rate) -> Any:

@@ -86,10 +86,9 @@ class RobotTwin:
 
     @property
     def kept(self) -> RunConfig | None:
-        """The config of the last round, if it is a fitted twin that predicted the success on the robot.
+        """The config of the last round, if it is a fitted twin that predicted the success on the robot; else None.
 
-        Then the twin is not what limits the policy, and a worse twin must not replace it: the simulated data counts as
-        the robot's in training.
+        The errors of such a twin do not limit the policy, so the ranges of a diagnosis must not replace it.
         """
         last = self._last
         if last.twin is None or last.robot is None:

@@ -10,9 +10,9 @@ ENOUGH = 4
 
 
 def force_n(episode: EpisodeTrace) -> float:
-    """Finger force while the object is carried, or while the fingers press on it if it is not carried.
+    """Finger force while the object is carried, or while the fingers press on it if it slips out before it rises.
 
-    A weak gripper and a slippery object lose it in the same way, and differ in the force only.
+    The object slips out if the gripper is weak or the friction is low. Only the force distinguishes the two.
     """
     effort = episode.effort
     rows = episode.held if len(episode.held) >= ENOUGH else episode.pressing

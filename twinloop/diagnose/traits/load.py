@@ -22,7 +22,7 @@ FRICTION_SHARE, OFFSET_SHARE, SPEED_SHARE = 0.3, 0.1, 1.0
 """Standard deviations of the parts of a joint's drive, as shares of its torque (RMS)."""
 SLOW_RAD_S = 0.05
 FITS = 3  # the noise of the torques is estimated from the residuals of the fit before
-LEAST_LEVER_M = 0.01
+LEAST_LEVER_M = 0.01  # a joint with a shorter lever arm does not show the load
 LEAST_NOISE = 1e-3  # share of the torques (RMS)
 
 
