@@ -19,6 +19,7 @@ from twinloop.twin.objects import OBJECTS
 from twinloop.twin.robot import Robot
 from twinloop.twin.robots.franka_panda import FRANKA_PANDA
 from twinloop.twin.robots.so101 import SO101
+from twinloop.twin.tasks import tasks
 from twinloop.twin.tasks.pick_and_place import PICK_AND_PLACE
 from twinloop.twin.twin import Twin
 
@@ -166,6 +167,21 @@ def test_fingers_that_slip_are_not_meant_to_and_what_is_lost_is_fetched_again(si
     assert slipped.success.mean() > 0.9
     plain = simulate(4, expert=ExpertConfig())
     np.testing.assert_array_equal(plain["action"][:, -1], plain["command"][:, -1])
+
+
+def test_an_unsteady_arm_misses_the_hole_and_corrects_it(simulate: Simulate):
+    """The recorded action has no noise, so a policy learns the correction."""
+    task = tasks()["peg_insertion"]
+    noise = {"action_noise_rad": 0.01}
+    steady, unsteady = (
+        simulate(24, of=assemble(FRANKA_PANDA, task), expert=ExpertConfig(**noise, unsteady=share))
+        for share in (0.0, 1.0)
+    )
+    inserting = task.phase_names.index("insert")
+    beyond = [np.abs(e["command"] - e["action"])[e["phase"][:, 0] == inserting].max() for e in (steady, unsteady)]
+    assert beyond[1] > 3 * beyond[0]
+    assert np.median(unsteady.lengths) > 1.2 * np.median(steady.lengths)
+    assert unsteady.success.mean() > 0.9
 
 
 @pytest.mark.parametrize(("robot", "aside_m"), [(FRANKA_PANDA, 0.0), (SO101, FREES_M)])

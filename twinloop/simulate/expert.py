@@ -18,6 +18,8 @@ from twinloop.twin.twin import Twin
 
 SLOWS_M = 0.4  # distance from the tool to a bystander's arm at which an expert that yields becomes slower
 SLIPS_S, SLIP_S = (0.8, 5.0), 0.4  # range of the time at which fingers slip, and duration of a slip
+UNSTEADY_S = 1.5
+"""Time at the beginning of a precise phase in which an unsteady arm has the full noise."""
 DRAWN_TICKS = 128
 """Control periods for which noise is drawn at once. Most episodes end long before the longest that is allowed."""
 
@@ -26,7 +28,7 @@ DRAWN_TICKS = 128
 class ExpertConfig:
     """The scripted demonstrator.
 
-    A slip is not part of the recorded action, so a policy learns the recovery and not the slip.
+    Noise and slips are not part of the recorded action, so a policy learns the recovery and not the error.
     """
 
     action_noise_rad: float = number(
@@ -37,6 +39,9 @@ class ExpertConfig:
     yields_to_people: bool = flag(False, help="slow down near a bystander's arm; stop and move up while it is too near")
     slips: float = number(
         0.0, low=0, high=1, help="share of episodes in which the fingers open or close once at the wrong moment"
+    )
+    unsteady: float = number(
+        0.0, low=0, high=1, help="share of episodes in which noise is not reduced where a task needs precision"
     )
 
 
@@ -72,6 +77,7 @@ class Expert:
         self._drawn = np.full(width, twin.longest_ticks + 1)
         self._slips_at = np.full(width, twin.longest_ticks)
         self._slip = round(SLIP_S * twin.control_hz)
+        self._unsteady = np.zeros(width, bool)
 
     def begin(self, ids: np.ndarray, draws: Draws, rows: np.ndarray) -> None:
         for arm in self._arms:
@@ -94,6 +100,10 @@ class Expert:
                 at_s = SLIPS_S[0] + moment * (SLIPS_S[1] - SLIPS_S[0])
                 never = chance >= self.config.slips
                 self._slips_at[slot] = self.twin.longest_ticks if never else round(at_s * self.twin.control_hz)
+        if self.config.unsteady > 0:
+            for slot, attempt in zip(ids, draws.attempts[rows], strict=True):
+                chance = episode_rng(self.seed, int(attempt), stream="unsteady").random()
+                self._unsteady[slot] = chance < self.config.unsteady
 
     def halt(self) -> None:
         """Set the velocity to zero after an external stop, so that the next period starts from rest."""
@@ -115,9 +125,8 @@ class Expert:
             step = np.clip(opening - self._opening, -self._closes, self._closes)
             opening = self._opening = np.where(closed, self._opening + step, opening)
         slipping = (self._tick >= self._slips_at) & (self._tick < self._slips_at + self._slip)
-        quiet = [arm.program.noise[arm.phase, None] for arm in self._arms]
-        noise = _joined([self._noise[:, index.columns] * factor
-                         for index, factor in zip(self.twin.arms, quiet, strict=True)])  # fmt: skip
+        noise = _joined([self._noise[:, index.columns] * self._noise_factor(arm)[:, None]
+                         for index, arm in zip(self.twin.arms, self._arms, strict=True)])  # fmt: skip
         command = np.clip(target + noise, self._lowest, self._highest)
         self._sent = command
         # Time spent waiting for a bystander does not count towards a phase's time.
@@ -137,6 +146,12 @@ class Expert:
             lost=lost,
             retries=self._retries,
         )
+
+    def _noise_factor(self, arm: ArmExpert) -> np.ndarray:
+        """(width,) factor on the noise of an arm. It is lower where the task needs precision."""
+        factor = arm.program.noise[arm.phase]
+        unsteady = self._unsteady & (factor > 0) & (arm.ticks < UNSTEADY_S * self.twin.control_hz)
+        return np.where(unsteady, np.maximum(factor, 1.0), factor)
 
     def _draw_noise(self, ids: np.ndarray) -> None:
         """Draw the noise of the next control periods of these slots. The numbers are those of one draw for all."""
