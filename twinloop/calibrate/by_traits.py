@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from twinloop.calibrate.by_discriminator import TraitSimulator, real_episodes
+from twinloop.calibrate.episode_scatter import EpisodeTraits, episode_scatter
+from twinloop.calibrate.trait_posterior import SIGNALS, LinearTraits, posterior, posterior_samples
 from twinloop.curate.rates import Rate
 from twinloop.diagnose.causes import Cause
 from twinloop.diagnose.engine_spread import engine_spread
@@ -31,24 +33,17 @@ from twinloop.randomize.parameter import Gap
 from twinloop.randomize.table import BY_NAME
 from twinloop.run.config import RunConfig
 
-ROUNDS, EPISODES = 3, 128
-SAMPLES, CHECKED = 32, 64
-"""Samples of the posterior, and episodes that are simulated with them to predict the success of the policy."""
-REWEIGHTINGS = 10
-MOST_SIZE = 2.5
+ROUNDS, EPISODES = 4, 112
+MOST_SIZE = 8.0
+REACH = 2.5
+"""How far from the present estimate values are simulated, and how far a round moves it: a linear model holds there."""
 MIN_PRIOR = 0.1
 INFLATED = 1.5
 """The next episodes are spread wider than the posterior by this factor, so that they also cover its error."""
 MIN_STD = 0.1
 DEPENDENT = 2.0
 """Factor on the variance of the robot's traits. Several traits show the same error, so they are not independent."""
-FREEDOM = 4.0
-"""Degrees of freedom of the noise: a few traits differ for reasons that no row describes."""
 RIDGE = 1.0
-UNDETERMINED = 0.6
-"""A column is not determined if its deviation is more than this share of the deviation before any log."""
-DEMONSTRATED: tuple[Gap, ...] = ("sensing", "latency")
-"""Gaps whose traits do not depend on how somebody moves."""
 SIGNIFICANCE = 0.05
 """Level of the tests that compare the success in the twin with that on the robot."""
 KNOWN = 0.5  # share of episodes that must have a trait
@@ -74,9 +69,15 @@ class FittedColumn:
         return f"{cause.row}.{cause.element}" if cause.element else cause.row
 
     @property
+    def gap(self) -> Gap:
+        cause = self.high or self.low
+        assert cause is not None
+        return cause.gap
+
+    @property
     def ends(self) -> tuple[float, float]:
         """Smallest and largest size."""
-        low, high = (0.0 if cause is None else min(MOST_SIZE, cause.max_size) for cause in (self.low, self.high))
+        low, high = (0.0 if cause is None else cause.largest_size(MOST_SIZE) for cause in (self.low, self.high))
         return -low, high
 
     def values(self, sizes: np.ndarray) -> np.ndarray:
@@ -173,16 +174,22 @@ def fit_twin(
     sources = [_Source(config, [log], candidate, columns, seed=seed) for log, candidate in logs]
     if demonstrations:
         sources.insert(0, _Source(with_plain_expert(config), demonstrations, None, columns, seed=seed))
-    prior = np.array([column.prior for column in columns])
+    prior, gaps = np.array([column.prior for column in columns]), [column.gap for column in columns]
     mean, covariance = np.zeros(len(columns)), np.diag(prior**2)
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
+        # Episodes of the round before are used too, but not those of the first: they are too far from the estimate for
+        # a linear model.
+        keep = EPISODES if number > 1 else 0
         spread = INFLATED**2 * covariance + MIN_STD**2 * np.eye(len(columns))
+        near = np.clip([mean - REACH, mean + REACH], *ends.T)
         for source in sources:
-            source.simulate(np.clip(rng.multivariate_normal(mean, spread, EPISODES), *ends.T))
-        mean, covariance = _posterior([source.linearised() for source in sources], prior)
-        mean = np.clip(mean, *ends.T)
-    samples = np.clip(_samples(mean, covariance, prior, rng), *ends.T)
-    success = sources[-1].success(np.repeat(samples, CHECKED // SAMPLES, axis=0))
+            source.simulate(np.clip(rng.multivariate_normal(mean, spread, EPISODES), *near), keep=keep)
+        mean, covariance = posterior([source.linearised() for source in sources], prior, gaps)
+        mean = np.clip(mean, *near)
+    scatter = episode_scatter([source.episode_traits() for source in sources], len(columns))
+    scatter[[gap not in SIGNALS for gap in gaps]] = 0.0
+    samples = np.clip(posterior_samples(mean, covariance, prior, rng, scatter=scatter), *ends.T)
+    success = sources[-1].success(samples)
     digests = tuple(digest for source in sources for digest in source.digests)
     return FittedTwin(_values(columns, samples), success, sources[-1].robot_success, digests)
 
@@ -192,11 +199,29 @@ def with_plain_expert(config: RunConfig) -> RunConfig:
     return replace(config, expert=replace(config.expert, action_noise_rad=0.0, slips=0.0))
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A trait of simulated episodes as a linear function of the sizes.
+
+    Attributes:
+        place: of the trait in the table.
+        level: at size 0.
+        variance: of single episodes around the line.
+        episodes: that the line is fitted to.
+    """
+
+    place: int
+    slope: np.ndarray
+    level: float
+    variance: float
+    episodes: int
+
+
 class _Source:
     """The episodes of one actor: those on the robot, and simulated ones with other sizes of the columns in each.
 
     Args:
-        candidate: the policy that acted; None for demonstrations. Only their traits of `DEMONSTRATED` gaps are used:
+        candidate: the policy that acted; None for demonstrations. Only their traits of `SIGNALS` gaps are used:
             people move in another way than the scripted expert of the twin.
     """
 
@@ -211,25 +236,41 @@ class _Source:
         traits = measure_traits(read(self._simulator.arm))
         self.robot_success = _success(traits)
         self._robot, self._noise = _levels(traits, self._simulator.arm)
+        self._episodes = np.where(np.isfinite(traits), _scaled(traits), np.nan)
         if candidate is None:
-            self._robot[[trait.gap not in DEMONSTRATED for trait in TRAITS]] = np.nan
+            self._robot[[trait.gap not in SIGNALS for trait in TRAITS]] = np.nan
         self._sizes, self._traits = np.zeros((0, len(columns))), np.zeros((0, len(TRAITS)))
 
-    def simulate(self, sizes: np.ndarray) -> None:
+    def simulate(self, sizes: np.ndarray, *, keep: int) -> None:
+        """Simulate an episode with each of these sizes. keep: earlier episodes that are used besides."""
         traits = self._simulator.traits_at(_values(self._columns, sizes))
-        # Those of the last two rounds are kept. Earlier ones are too far from the estimate for a linear model.
-        self._sizes = np.concatenate([self._sizes[-EPISODES:], sizes])
-        self._traits = np.concatenate([self._traits[-EPISODES:], _scaled(traits)])
+        self._sizes = np.concatenate([self._sizes[len(self._sizes) - keep :], sizes])
+        self._traits = np.concatenate([self._traits[len(self._traits) - keep :], _scaled(traits)])
 
     def success(self, sizes: np.ndarray) -> Rate:
         return _success(self._simulator.traits_at(_values(self._columns, sizes)))
 
-    def linearised(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(traits, columns) slopes, (traits,) levels of the robot at size 0, and (traits,) their precision.
+    def linearised(self) -> LinearTraits:
+        """The traits as linear functions of the sizes. Those that are not known on both sides are left out."""
+        lines = self._lines()
+        levels = [self._robot[line.place] - line.level for line in lines]
+        precisions = [1 / (self._noise[line.place] + line.variance / line.episodes + 1e-12) for line in lines]
+        gaps = [TRAITS[line.place].gap for line in lines]
+        return LinearTraits(gaps, self._slopes(lines), np.array(levels), np.array(precisions))
 
-        A level is slope · sizes + noise. Traits that are not known on both sides are left out.
-        """
-        slopes, levels, precisions = [], [], []
+    def episode_traits(self) -> EpisodeTraits:
+        """The traits of the robot's single episodes that show its sensors and delays."""
+        lines = [line for line in self._lines() if TRAITS[line.place].gap in SIGNALS]
+        places = [line.place for line in lines]
+        noise = [line.variance + RESOLUTIONS[line.place] ** 2 for line in lines]
+        return EpisodeTraits(self._episodes[:, places], self._slopes(lines), np.array(noise))
+
+    def _slopes(self, lines: Sequence["_Line"]) -> np.ndarray:
+        return np.array([line.slope for line in lines]).reshape(-1, len(self._columns))
+
+    def _lines(self) -> list["_Line"]:
+        """The regression of each trait that is known on both sides."""
+        lines = []
         for place in np.flatnonzero(np.isfinite(self._robot) & np.isfinite(self._noise)):
             known = np.isfinite(self._traits[:, place])
             if known.mean() < KNOWN:
@@ -240,49 +281,17 @@ class _Source:
             slope = np.linalg.solve(away.T @ away + RIDGE * np.eye(len(centre)), away.T @ (traits - middle))
             error = traits - middle - away @ slope
             free = max(1, len(traits) - len(centre) - 1)
-            slopes.append(slope)
-            levels.append(self._robot[place] - middle + slope @ centre)
-            precisions.append(1 / (self._noise[place] + error @ error / free / len(traits) + 1e-12))
-        return np.array(slopes).reshape(-1, len(self._columns)), np.array(levels), np.array(precisions)
-
-
-def _posterior(
-    linearised: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], prior: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance of the sizes. Noise has a Student's t distribution (iteratively reweighted).
-
-    Args:
-        prior: standard deviations of the sizes before any log.
-    """
-    slope, level, precision = (np.concatenate(parts) for parts in zip(*linearised, strict=True))
-    mean, covariance, robust = np.zeros(len(prior)), np.diag(prior**2), np.ones(len(level))
-    for _ in range(REWEIGHTINGS):
-        weighted = slope * (robust * precision)[:, None]
-        covariance = np.linalg.inv(slope.T @ weighted + np.diag(prior**-2))
-        mean = covariance @ (weighted.T @ level)
-        robust = (FREEDOM + 1) / (FREEDOM + precision * np.square(level - slope @ mean))
-    return mean, covariance
-
-
-def _samples(mean: np.ndarray, covariance: np.ndarray, prior: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(samples, columns) sizes. Columns that the traits do not determine have their mean in every sample.
-
-    Their posterior is as wide as the prior, and data with all these values would be noisier than the robot.
-    """
-    determined = np.sqrt(np.diag(covariance)) < UNDETERMINED * prior
-    known, other = np.flatnonzero(determined), np.flatnonzero(~determined)
-    gain = np.linalg.solve(covariance[np.ix_(other, other)], covariance[np.ix_(other, known)]).T
-    left = covariance[np.ix_(known, known)] - gain @ covariance[np.ix_(other, known)]
-    samples = np.tile(mean, (SAMPLES, 1))
-    samples[:, known] = rng.multivariate_normal(mean[known], left, SAMPLES)
-    return samples
+            lines.append(_Line(int(place), slope, middle - slope @ centre, error @ error / free, len(traits)))
+        return lines
 
 
 def _levels(traits: np.ndarray, arm: Arm) -> tuple[np.ndarray, np.ndarray]:
     """((traits,) means on the robot, (traits,) their variance with that between engines); NaN for unknown ones."""
     scaled, known = _scaled(traits), np.isfinite(traits)
     usable, columns = known.mean(axis=0) >= KNOWN, list(zip(scaled.T, known.T, strict=True))
-    usable &= np.array([not trait.outcome or place == SUCCESS for place, trait in enumerate(TRAITS)])
+    usable &= np.array(
+        [not trait.event and (not trait.outcome or place == SUCCESS) for place, trait in enumerate(TRAITS)]
+    )
     between = np.array([np.std(column[seen]) if seen.any() else np.nan for column, seen in columns])
     level = np.array([column[seen].mean() if seen.any() else np.nan for column, seen in columns])
     spread = engine_spread(arm.robot).for_arm(arm.weight_n)

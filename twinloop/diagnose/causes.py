@@ -68,11 +68,15 @@ class Cause:
     @cached_property
     def max_size(self) -> float:
         """The size at which the row reaches the end of its plausible range, at most `MAX_SIZE`."""
+        return self.largest_size(MAX_SIZE)
+
+    def largest_size(self, most: float) -> float:
+        """The size at which the row reaches the end of its plausible range, at most `most`."""
         row = self.parameter
         if self.side == "share" or _is_count(row):
             return MAX_SHARE / SHARE_AT_1
         sides: Sequence[Side] = ("low", "high") if self.side == "spread" else (self.side,)
-        sizes = [size / 10 for size in range(1, round(10 * MAX_SIZE) + 1)]
+        sizes = [size / 10 for size in range(1, round(10 * most) + 1)]
         inside = [
             size
             for size in sizes
