@@ -178,6 +178,16 @@ def test_the_fit_to_demonstrations_is_used_unless_it_is_too_severe(
     assert twin.next_config().randomization[DELAY].support() == (delay_ms, delay_ms)
 
 
+def test_demonstrations_can_save_a_fit_that_is_too_severe_without_them(tmp_path: Path, runlog: Path):
+    fitted = FittedTwin({DELAY: np.full(32, 80.0)}, Rate(0, 64), Rate(10, 20), ("log",))
+    twin = robot_twin(tmp_path, runlog, fitted)
+    assert not twin.is_fitted
+    again = FittedTwin({DELAY: np.full(32, 120.0)}, Rate(30, 64), Rate(10, 20), ("log", "demonstrations"))
+    write_fitted(again, tmp_path / FITTED_WITH_DEMONSTRATIONS)
+    assert twin.is_fitted
+    assert twin.next_config().randomization[DELAY].support() == (120.0, 120.0)
+
+
 def test_few_demonstrations_are_not_fitted(tmp_path: Path, runlog: Path):
     fitted = FittedTwin({DELAY: np.full(32, 80.0)}, Rate(60, 64), Rate(10, 20), ("log",))
     twin = robot_twin(tmp_path, runlog, fitted)

@@ -1,9 +1,9 @@
 """RobotTwin: the twin of a robot, from the policies' trials on it in several rounds.
 
 1. A diagnosis of the trials says which gaps are open.
-2. The rows of these gaps are fitted together to the logs of all rounds (`by_traits.py`).
-3. If there are enough demonstrations, the rows are fitted to these too, and constant errors of tracker and encoders
-   are taken from them (`sensor_offsets.py`).
+2. The rows of these gaps are fitted together to the logs of all rounds (`by_traits.py`), and to the demonstrations if
+   there are enough of them. When a round has collected more demonstrations, the fit is repeated with these.
+3. Constant errors of tracker and encoders are taken from the demonstrations (`sensor_offsets.py`).
 4. The next data is generated in the fitted twin, unless the policy fails more often there than on the robot.
 5. Without such a fit, the fitted twin of the last round is kept if it predicted the robot's success. Otherwise ranges
    change by the diagnosis; and if its explanation does not predict the robot's success, they stay as they are.
@@ -77,12 +77,12 @@ class RobotTwin:
 
     @property
     def fitted(self) -> FittedTwin | None:
-        """The twin that is fitted to the logs, if it can be used.
+        """The twin that is fitted to the logs, if one can be used: with the latest demonstrations or without them.
 
         The last policy must not fail in it more often than on the robot, and the scripted expert must succeed.
         """
-        fitted = read_fitted(self._last.folder / FITTED)
-        return fitted if fitted is not None and self._can_be_used(fitted) else None
+        files = (read_fitted(self._last.folder / name) for name in (FITTED_WITH_DEMONSTRATIONS, FITTED))
+        return next((fitted for fitted in files if fitted is not None and self._can_be_used(fitted)), None)
 
     @property
     def kept(self) -> RunConfig | None:
@@ -110,6 +110,7 @@ class RobotTwin:
         self,
         diagnose: Callable[[RunConfig], GapReport],
         calibrate: Callable[[RunConfig, GapReport], None],
+        demonstrations: Sequence[Path] = (),
         *,
         seed: int,
     ) -> GapReport | None:
@@ -118,26 +119,28 @@ class RobotTwin:
         Args:
             diagnose: diagnoses the last trials with a config, and stores the report.
             calibrate: carries out the calibration that a report asks for.
+            demonstrations: runlogs of earlier demonstrations by somebody who sees the scene.
         """
         report = self._last_report()
         if report is not None and not (self._last.folder / DIAGNOSIS / REPORT).exists():
-            self._fit(report, seed=seed)
+            self._fit(report, demonstrations, FITTED, seed=seed)
             if self.fitted is not None:
                 return None
             (self._last.folder / FITTED).unlink(missing_ok=True)
         report = diagnose(self._first)
         calibrate(self._first, report)
-        self._fit(report, seed=seed)
+        self._fit(report, demonstrations, FITTED, seed=seed)
         return report
 
     def next_config(self, demonstrations: Sequence[Path] = (), *, seed: int = 0) -> RunConfig:
         """The config with which the next data is generated.
 
         Args:
-            demonstrations: runlogs of demonstrations by somebody who sees the scene, and not its tracked places.
+            demonstrations: runlogs of all demonstrations by somebody who sees the scene.
         """
+        if (report := self._last_report()) is not None and _enough(demonstrations):
+            self._fit(report, demonstrations, FITTED_WITH_DEMONSTRATIONS, seed=seed)
         if (fitted := self.fitted) is not None:
-            fitted = self._with_demonstrations(fitted, demonstrations, seed=seed)
             return with_fitted(self._base()[0], self._with_sensor_offsets(fitted, demonstrations, seed=seed))
         if (kept := self.kept) is not None:
             return kept
@@ -146,18 +149,6 @@ class RobotTwin:
         calibrated, rows = self._calibrated(folder)
         config = diagnosed_config(calibrated, read_report(folder / DIAGNOSIS), calibrated=rows)
         return config if can_be_demonstrated(config) else self._laid_out
-
-    def _with_demonstrations(self, fitted: FittedTwin, demonstrations: Sequence[Path], *, seed: int) -> FittedTwin:
-        """The twin fitted to the trials and the demonstrations; `fitted` if these are few or the fit cannot be used."""
-        file = self._last.folder / FITTED_WITH_DEMONSTRATIONS
-        if not file.exists():
-            if sum(map(demonstrations_in, demonstrations)) < MIN_REAL:
-                return fitted
-            report = self._last_report()
-            refitted = None if report is None else self._fit_twin(report, demonstrations, seed=seed)
-            write_fitted(refitted or fitted, file)
-        refitted = read_fitted(file)
-        return refitted if refitted is not None and self._can_be_used(refitted) else fitted
 
     def _with_sensor_offsets(self, fitted: FittedTwin, demonstrations: Sequence[Path], *, seed: int) -> FittedTwin:
         """The fitted twin with the offsets of sensors that demonstrations show, if its sensors are fitted at all.
@@ -186,21 +177,19 @@ class RobotTwin:
             return f"{text} The twin is fitted to the logs; the policy succeeds in {rate} episodes there{more}.".strip()
         return text if report is None or report.predicts_success else f"{text} {KEPT}"
 
-    def _fit(self, report: GapReport, *, seed: int) -> None:
-        """Fit the suspected gaps to all trials, once."""
-        file = self._last.folder / FITTED
-        if not file.exists() and (fitted := self._fit_twin(report, (), seed=seed)) is not None:
-            write_fitted(fitted, file)
-
-    def _fit_twin(self, report: GapReport, demonstrations: Sequence[Path], *, seed: int) -> FittedTwin | None:
-        """Fit the suspected gaps to all trials and to demonstrations; None if no row of them can be fitted."""
+    def _fit(self, report: GapReport, demonstrations: Sequence[Path], name: str, *, seed: int) -> None:
+        """Fit the suspected gaps to all trials, and to demonstrations if there are enough. Writes the file once."""
+        file = self._last.folder / name
+        if file.exists():
+            return
         config, calibrated = self._base()
         columns = fitted_columns(config, suspected_gaps(report))
         columns = [column for column in columns if column.name.partition(".")[0] not in calibrated]
         if not columns:
-            return None
+            return
         logs = [(trials.runlog, candidate_of(trials.policy)) for trials in self._trials]
-        return fit_twin(config, logs, columns, seed=seed, demonstrations=demonstrations)
+        shown = demonstrations if _enough(demonstrations) else ()
+        write_fitted(fit_twin(config, logs, columns, seed=seed, demonstrations=shown), file)
 
     def _last_report(self) -> GapReport | None:
         folder = self._diagnosed_folder()
@@ -233,6 +222,10 @@ class RobotTwin:
         """The config with the layout that is seen and the calibration of a round, and the rows that this sets."""
         config, rows = calibrated_config(self._laid_out, folder / CALIBRATION)
         return (config, rows) if not rows or can_be_demonstrated(config) else (self._laid_out, frozenset())
+
+
+def _enough(demonstrations: Sequence[Path]) -> bool:
+    return sum(map(demonstrations_in, demonstrations)) >= MIN_REAL
 
 
 def can_be_demonstrated(config: RunConfig) -> bool:

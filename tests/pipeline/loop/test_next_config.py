@@ -10,7 +10,8 @@ import pytest
 from tests.calibrate.test_robot_twin import robot_twin
 from tests.pipeline.loop.test_steps import a_round, ranged
 from twinloop.calibrate.by_traits import FittedTwin
-from twinloop.calibrate.fitted_twin import with_fitted, write_fitted
+from twinloop.calibrate.fitted_twin import FITTED, with_fitted, write_fitted
+from twinloop.calibrate.robot_twin import FITTED_WITH_DEMONSTRATIONS
 from twinloop.curate.rates import Rate
 from twinloop.deploy.collect import Sees
 from twinloop.deploy.questions import People
@@ -68,7 +69,8 @@ def test_the_fitted_twin_of_a_round_is_kept_if_it_predicted_the_success_on_the_r
     fitted = FittedTwin({"tracker_bias_mm.x": np.linspace(2.0, 3.0, 32)}, Rate(0, 64), Rate(17, 20), ("log",))
     folder.mkdir()
     (folder / "config.yaml").write_text(with_fitted(ranged(1.0), fitted).to_yaml())
-    write_fitted(fitted, folder / "fitted.json")  # the new fit, which is too severe
+    for name in (FITTED, FITTED_WITH_DEMONSTRATIONS):  # the new fits, which are too severe
+        write_fitted(fitted, folder / name)
     shutil.copytree(first / "runlog", folder / "runlog")
     trials = {"twin": rate_json(Rate(18, 20)), "robot": rate_json(Rate(successes, 20))}
     write_json(folder / "round.json", vars(replace(a_round(9), number=1, gate={"runlog": "round-1/runlog"}, **trials)))
