@@ -8,16 +8,14 @@ This rule was written down before any cell of `FIGURE_SEEDS` was run:
 2. The sensing gap is open, with a size from 0.7 to 1, and one or two of the gaps in `DRAWN`, with a size from 0.5 to 1
    (uniform). The object gap is left out, because it needs a dataset for each kind of object.
 3. A candidate is screened in `SCREENED` scenes that the study does not use. It becomes a cell if the demonstrator
-   succeeds in at least `DEMONSTRABLE` of them, and the policy of `wide` in less than `WIDE_FAILS`, which is the target.
+   succeeds in at least `DEMONSTRABLE` of them, and the policy of `wide` in less than `WIDE_FAILS`.
 4. The first two candidates of each scene that pass, by seed, are the six cells. No other candidate is run.
 
-Cells of `WORK_SEEDS` follow the same draw, and were looked at while working. Earlier held-out cells had seeds
-from 10,000 and from 11,000 on. Cell 10000 led to changes of the method, and parts of 11000 and 11007 were run before
-the last changes (a success detector ends episodes, offsets from where things end, longer training). So all of them are
-replaced, and no held-out cell was seen before the method was frozen.
-
-Seeds from 12,000 on: seed 1 of the study is complete. It led to another change (a fitted twin that predicted the trials
-is kept), so the next figure needs new seeds.
+Cells of `WORK_SEEDS` follow the same draw, and were looked at while working. Earlier held-out cells had seeds from
+10,000, from 11,000 and from 12,000 on. Those of 12,000 are the last complete figure (seed 1, `results/loop_12000`). Two
+of them led to changes: the fit finds larger noise, and noise that varies between episodes; what a policy does changes
+no error of a sensor; and the expert of all strategies is unsteady in half of the episodes. `WIDE_FAILS` was 0.9 there,
+and `wide` reached 90 % in a cell that had passed. No cell from 20,000 on was seen before the method was frozen.
 """
 
 from dataclasses import dataclass
@@ -26,12 +24,12 @@ from pathlib import Path
 from twinloop.randomize.draw import episode_rng
 
 WORK_SEEDS = range(6000, 7000)
-FIGURE_SEEDS = range(12_000, 13_000)
+FIGURE_SEEDS = range(20_000, 21_000)
 DRAWN = ("contact", "visual", "environment", "human", "actuation", "latency")
 LEAST_SIZE, LEAST_SENSING = 0.5, 0.7
 SCREENED = 12
 FIRST_SCREENED = 900_000
-DEMONSTRABLE, WIDE_FAILS = 0.75, 0.9
+DEMONSTRABLE, WIDE_FAILS = 0.75, 0.75
 CELLS_PER_SCENE = 2
 
 
@@ -53,7 +51,10 @@ class Scene:
         All strategies except `wide` begin with the same ranges. `adr` names all rows that it may widen; at their
         nominal values they change nothing.
         """
-        text = f"scene:\n  robot: {self.robot}\n  task: {self.task}\nexpert:\n  action_noise_rad: 0.01\n  slips: 0.35\n"
+        text = (
+            f"scene:\n  robot: {self.robot}\n  task: {self.task}\n"
+            "expert:\n  action_noise_rad: 0.01\n  slips: 0.35\n  unsteady: 0.5\n"
+        )
         ranges = "realistic" if strategy == "wide" else (
             "\n  physics:\n    object_mass_kg: [0.05, 0.4]\n    friction_coefficient: [0.2, 1.1]\n"
             "    object_position_noise_cm: [-2, 2]"
