@@ -9,13 +9,13 @@ from twinloop.randomize.parameter import Gap
 
 
 def linear(slopes: np.ndarray, levels: np.ndarray, precision: float, gap: Gap | None = "latency") -> LinearTraits:
-    return LinearTraits([gap] * len(levels), slopes, levels, np.full(len(levels), precision))
+    return LinearTraits((gap,) * len(levels), slopes, levels, np.full(len(levels), precision))
 
 
 def test_the_sum_of_two_delays_is_known_and_the_parts_are_not():
     both, other = np.array([[1.0, 1.0, 0.0]]), np.array([[0.0, 0.0, 1.0]])
     slopes, truth = np.concatenate([both, other]), np.array([0.5, 1.1, -0.7])
-    mean, covariance = posterior([linear(slopes, slopes @ truth, 1e4)], np.ones(3), ["latency"] * 3)
+    mean, covariance = posterior([linear(slopes, slopes @ truth, 1e4)], np.ones(3), ("latency",) * 3)
     assert mean[0] + mean[1] == pytest.approx(1.6, abs=0.01)
     assert mean[2] == pytest.approx(-0.7, abs=0.01)
     assert covariance[0, 0] > 0.4
@@ -38,7 +38,7 @@ def test_a_trait_that_no_row_explains_changes_little():
     slopes, truth = rng.standard_normal((30, 3)), np.array([0.5, 1.1, -0.7])
     levels = slopes @ truth
     levels[4] += 50.0
-    mean, _ = posterior([linear(slopes, levels, 100.0)], np.ones(3), ["latency"] * 3)
+    mean, _ = posterior([linear(slopes, levels, 100.0)], np.ones(3), ("latency",) * 3)
     assert mean == pytest.approx(truth, abs=0.05)
 
 

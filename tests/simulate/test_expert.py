@@ -172,9 +172,8 @@ def test_fingers_that_slip_are_not_meant_to_and_what_is_lost_is_fetched_again(si
 def test_an_unsteady_arm_misses_the_hole_and_corrects_it(simulate: Simulate):
     """The recorded action has no noise, so a policy learns the correction."""
     task = tasks()["peg_insertion"]
-    noise = {"action_noise_rad": 0.01}
     steady, unsteady = (
-        simulate(24, of=assemble(FRANKA_PANDA, task), expert=ExpertConfig(**noise, unsteady=share))
+        simulate(24, of=assemble(FRANKA_PANDA, task), expert=ExpertConfig(action_noise_rad=0.01, unsteady=share))
         for share in (0.0, 1.0)
     )
     inserting = task.phase_names.index("insert")

@@ -35,6 +35,7 @@ from twinloop.run.config import RunConfig
 
 ROUNDS, EPISODES = 4, 112
 MOST_SIZE = 8.0
+"""Largest size of a value. Readings can be far worse than the sensible range of a row says."""
 REACH = 2.5
 """How far from the present estimate values are simulated, and how far a round moves it: a linear model holds there."""
 MIN_PRIOR = 0.1
@@ -174,7 +175,8 @@ def fit_twin(
     sources = [_Source(config, [log], candidate, columns, seed=seed) for log, candidate in logs]
     if demonstrations:
         sources.insert(0, _Source(with_plain_expert(config), demonstrations, None, columns, seed=seed))
-    prior, gaps = np.array([column.prior for column in columns]), [column.gap for column in columns]
+    prior = np.array([column.prior for column in columns])
+    gaps: tuple[Gap, ...] = tuple(column.gap for column in columns)
     mean, covariance = np.zeros(len(columns)), np.diag(prior**2)
     for number in range(ROUNDS):
         # Episodes of the round before are used too, but not those of the first: they are too far from the estimate for
@@ -195,8 +197,8 @@ def fit_twin(
 
 
 def with_plain_expert(config: RunConfig) -> RunConfig:
-    """The config with an expert without noise and slips, as a person demonstrates."""
-    return replace(config, expert=replace(config.expert, action_noise_rad=0.0, slips=0.0))
+    """The config with an expert without noise, slips and misses, as a person demonstrates."""
+    return replace(config, expert=replace(config.expert, action_noise_rad=0.0, slips=0.0, unsteady=0.0))
 
 
 @dataclass(frozen=True)
@@ -255,7 +257,7 @@ class _Source:
         lines = self._lines()
         levels = [self._robot[line.place] - line.level for line in lines]
         precisions = [1 / (self._noise[line.place] + line.variance / line.episodes + 1e-12) for line in lines]
-        gaps = [TRAITS[line.place].gap for line in lines]
+        gaps: tuple[Gap | None, ...] = tuple(TRAITS[line.place].gap for line in lines)
         return LinearTraits(gaps, self._slopes(lines), np.array(levels), np.array(precisions))
 
     def episode_traits(self) -> EpisodeTraits:

@@ -34,7 +34,7 @@ class LinearTraits:
         precisions: (traits,) inverse variance of the levels.
     """
 
-    gaps: Sequence[Gap | None]
+    gaps: tuple[Gap | None, ...]
     slopes: np.ndarray
     levels: np.ndarray
     precisions: np.ndarray
@@ -43,7 +43,7 @@ class LinearTraits:
     def of_signals(self) -> "LinearTraits":
         """The traits of sensors and delays."""
         used = np.array([gap in SIGNALS for gap in self.gaps], bool)
-        gaps = [gap for gap in self.gaps if gap in SIGNALS]
+        gaps: tuple[Gap | None, ...] = tuple(gap for gap in self.gaps if gap in SIGNALS)
         return LinearTraits(gaps, self.slopes[used], self.levels[used], self.precisions[used])
 
     def given(self, sizes: np.ndarray, known: np.ndarray) -> "LinearTraits":
