@@ -1,4 +1,4 @@
-"""Measure how many real demonstrations each strategy of the loop needs: the study behind docs/diagnosing.md.
+"""Measure how many real demonstrations each strategy of the loop needs: the study behind docs/loop_study.md.
 
     python benchmarks/loop.py --prepare [--seed 1]                           # train the first policies
     python benchmarks/loop.py --screen [--cells figure] [--minutes 15]       # choose cells by the rule

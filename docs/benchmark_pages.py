@@ -103,16 +103,25 @@ def statistics_page(figures: ModuleType) -> str:
     return page
 
 
-def diagnosing_page(diagnoses: ModuleType, reliability: ModuleType, loops: ModuleType) -> str:
+def diagnosing_page(diagnoses: ModuleType, reliability: ModuleType) -> str:
     page = _filled(_template("diagnosing"), diagnoses.tables(_results("diagnosis")))
     page = _filled(page, reliability.tables(_results("diagnosis")))
     page = _filled(page, diagnoses.interval_tables(_results("diagnosis_intervals")))
     page = _filled(page, diagnoses.bullet_tables(_results("bullet")))
     measured = (RESULTS / "mobile_diagnosis.json").exists()
-    page = _filled(page, diagnoses.mobile_tables(_results("mobile_diagnosis") if measured else {}))
-    parts = [json.loads(file.read_text()) for file in sorted((RESULTS / "loop").glob("*.json"))]
-    page = page.replace("{LOOPS_PARTS}", loops.parts_table(parts))
-    return _filled(page, loops.tables(_results("loop") if (RESULTS / "loop.json").exists() else None))
+    return _filled(page, diagnoses.mobile_tables(_results("mobile_diagnosis") if measured else {}))
+
+
+def loop_study_page(loops: ModuleType) -> str:
+    """The cells of today, and those of the former method."""
+    page = _template("loop_study")
+    studies = (("loop", "", "loop-study.svg"), ("loop_12000", "FORMER_", "loop-study-12000.svg"))
+    for name, prefix, plot in studies:
+        parts = [json.loads(file.read_text()) for file in sorted((RESULTS / name).glob("*.json"))]
+        tables = loops.tables(_results(name) if (RESULTS / f"{name}.json").exists() else None, plot)
+        tables["LOOPS_PARTS"] = loops.parts_table(parts)
+        page = _filled(page, {f"{prefix}{key}": text for key, text in tables.items()})
+    return page
 
 
 def reliability_plot(reliability: ModuleType) -> str:

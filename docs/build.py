@@ -48,7 +48,8 @@ PAGES = {
     "tasks.md": lambda: benchmarks.tasks_page(module("task_tables")),
     "statistics.md": lambda: benchmarks.statistics_page(module("figures")),
     "scale.md": lambda: benchmarks.scale_page(module("machines")),
-    "diagnosing.md": lambda: benchmarks.diagnosing_page(module("diagnoses"), module("reliability"), module("loops")),
+    "diagnosing.md": lambda: benchmarks.diagnosing_page(module("diagnoses"), module("reliability")),
+    "loop_study.md": lambda: benchmarks.loop_study_page(module("loops")),
     "pictures/reliability.svg": lambda: benchmarks.reliability_plot(module("reliability")),
 }
 

@@ -9,14 +9,18 @@ NEVER = 200.0
 NOTHING = "No pair of a cell and a seed has all strategies yet."
 
 
-def tables(results: Mapping[str, Any] | None) -> dict[str, str]:
-    """Placeholder -> text."""
+def tables(results: Mapping[str, Any] | None, plot: str) -> dict[str, str]:
+    """Placeholder -> text. plot: name of the picture with the curves."""
     if results is None:
         return dict.fromkeys(("LOOPS", "LOOPS_NEEDED", "LOOPS_ONE_TO_ONE"), "") | {"LOOPS_SUMMARY": NOTHING}
     compared = {"LOOPS_ONE_TO_ONE": _one_to_one(results["one_to_one"])}
     if not results["units"]:
         return compared | {"LOOPS": "", "LOOPS_NEEDED": "", "LOOPS_SUMMARY": NOTHING}
-    return compared | {"LOOPS": _curves(results), "LOOPS_NEEDED": _needed(results), "LOOPS_SUMMARY": _summary(results)}
+    return compared | {
+        "LOOPS": _curves(results, plot),
+        "LOOPS_NEEDED": _needed(results),
+        "LOOPS_SUMMARY": _summary(results),
+    }
 
 
 def _one_to_one(rows: Mapping[str, Any]) -> str:
@@ -50,9 +54,9 @@ def parts_table(parts: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _curves(results: Mapping[str, Any]) -> str:
+def _curves(results: Mapping[str, Any], plot: str) -> str:
     lines = [
-        "![Success against real demonstrations, by strategy](pictures/loop-study.svg)",
+        f"![Success against real demonstrations, by strategy](pictures/{plot})",
         "",
         f"| strategy | {' | '.join(f'{budget} demonstrations' for budget in BUDGETS)} | demonstrations for 90 % |",
         f"|---|{'---|' * (len(BUDGETS) + 1)}",
