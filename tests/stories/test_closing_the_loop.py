@@ -10,7 +10,7 @@ import pytest
 from tests.forked_servers import forked_servers
 from tests.short_chains import short_chains
 from tests.short_episodes import short_episodes
-from twinloop.calibrate import by_traits
+from twinloop.calibrate import by_traits, trait_posterior
 from twinloop.cli import main
 from twinloop.diagnose.report import read_report
 from twinloop.randomize.parameter import GAPS
@@ -48,7 +48,7 @@ def limit() -> Iterator[None]:
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setattr(by_traits, "EPISODES", 32)
-        patch.setattr(by_traits, "CHECKED", 32)
+        patch.setattr(trait_posterior, "SAMPLES", 32)
         yield
 
 
