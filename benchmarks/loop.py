@@ -50,7 +50,8 @@ def screened(folder: Path, seeds: range) -> tuple[list[Cell], list[Cell]]:
     for seed in seeds[:MOST_CANDIDATES]:
         cell = candidate(seed, seeds)
         cells = chosen[cell.scene.name]
-        if len(cells) == CELLS_PER_SCENE or any(other.scene == cell.scene for other in missing):
+        taken = sum(other.engine == cell.engine for other in cells)
+        if taken == CELLS_PER_SCENE // len(cell.scene.engines) or any(other.scene == cell.scene for other in missing):
             continue
         file = results_of(folder, cell, 0, "screen")
         if not file.exists():
