@@ -127,36 +127,6 @@ def test_an_old_reading_of_the_joints_is_told_from_a_late_tracker(arm: Arm, peri
     assert trait_value("following", one) == pytest.approx(1000 * arm.period_s * 2, abs=6)
 
 
-def carried_late(arm: Arm, *, noise_mm: float = 0.0, lost: float = 0.0, seed: int = 0) -> EpisodeTrace:
-    """The object is carried with the tool from frame 24 on. lost: chance that a frame shows the last place again."""
-    rng, whole = np.random.default_rng(seed), shown(arm)
-    frames = {name: values.copy() for name, values in whole.frames.items()}
-    frames["command"][20:, arm.joints] = arm.closed
-    for channel in ("observation.state", "command"):
-        frames[channel][:, : arm.joints] *= 2.0  # twice as fast
-    tool = arm.tool(frames["observation.state"][:, : arm.joints])
-    carried = np.array([0.46, -0.13, 0.1]) + tool - tool[24]
-    rows = np.arange(24, ROWS)
-    shows = np.maximum.accumulate(np.where(rng.random(len(rows)) < lost, 0, rows))
-    frames["observation.environment_state"][24:, :3] = carried[np.maximum(shows, 24)]
-    frames["observation.environment_state"][24:, :3] += 1e-3 * noise_mm * rng.standard_normal((len(rows), 3))
-    return EpisodeTrace(frames, success=True, arm=arm)
-
-
-def test_a_tracker_that_loses_the_object_is_told_from_a_noisy_one(arm: Arm):
-    """Both make its delay uneven. Only losses make some delays longer and none shorter."""
-    steady, noisy, losing = (
-        {name: np.mean([trait_value(name, carried_late(arm, seed=seed, **errors)) for seed in range(20)])
-         for name in ("tracker_uneven", "tracker_outage")}
-        for errors in ({}, {"noise_mm": 3.0}, {"lost": 0.5})
-    )  # fmt: skip
-    assert steady["tracker_uneven"] < 2
-    assert min(noisy["tracker_uneven"], losing["tracker_uneven"]) > 20
-    assert abs(steady["tracker_outage"]) < 1
-    assert abs(noisy["tracker_outage"]) < 5
-    assert losing["tracker_outage"] > 10
-
-
 def test_recorded_conditions_become_traits(arm: Arm):
     noted = shown(arm, conditions={"object": "can", "light": "dim", "human": "present"})
     assert [trait_value(name, noted) for name in ("other_object", "poor_light", "person")] == [1, 1, 1]

@@ -4,8 +4,7 @@ import numpy as np
 
 from twinloop.diagnose.traits.episode import MIN_CARRIED_FRAMES, EpisodeTrace
 
-STILL_M_S, FAST_M_S = 0.05, 0.12
-MIN_FAST_FRAMES = 10
+STILL_M_S = 0.05
 NAN = float("nan")
 
 
@@ -31,33 +30,6 @@ def late_ms(episode: EpisodeTrace) -> float:
 
 def lost_mm(episode: EpisodeTrace) -> float:
     return 1000 * episode.tracker_delay[1]
-
-
-def uneven_ms(episode: EpisodeTrace) -> float:
-    delays = _delays_ms(episode)
-    return float(np.quantile(delays, 0.9) - np.quantile(delays, 0.1)) if len(delays) else NAN
-
-
-def outage_ms(episode: EpisodeTrace) -> float:
-    """Noise makes delays vary to both sides of their median; a lost object makes some of them longer."""
-    delays = _delays_ms(episode)
-    return float(delays.mean() - np.median(delays)) if len(delays) else NAN
-
-
-def _delays_ms(episode: EpisodeTrace) -> np.ndarray:
-    """(n,) how far the carried object is behind the tool in fast frames, divided by the tool's speed."""
-    poses, rows = episode.object, episode.held
-    if poses is None or len(rows) < MIN_CARRIED_FRAMES:
-        return np.array([])
-    tool = episode.held_tool
-    velocity = np.gradient(tool, episode.arm.period_s, axis=0)
-    speed = np.linalg.norm(velocity, axis=1)
-    slow, fast = speed < STILL_M_S, speed > FAST_M_S
-    if fast.sum() < MIN_FAST_FRAMES:
-        return np.array([])
-    beside = np.median((poses[rows, :3] - tool)[slow], axis=0) if slow.any() else np.zeros(3)
-    behind = tool + beside - poses[rows, :3]
-    return 1000 * ((behind * velocity).sum(axis=1)[fast] / speed[fast] ** 2)
 
 
 def _beside_mm(episode: EpisodeTrace, axis: int) -> float:
