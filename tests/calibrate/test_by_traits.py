@@ -6,12 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from twinloop.calibrate.by_traits import FittedColumn, FittedTwin, fit_twin, fitted_columns
+from twinloop.calibrate.by_traits import FittedColumn, FittedTwin, _levels, fit_twin, fitted_columns
 from twinloop.curate.rates import Rate
+from twinloop.diagnose.traits import TRAITS, Arm
 from twinloop.pipeline.generate import generate
 from twinloop.randomize.distribution import Constant, Distribution, Uniform
 from twinloop.randomize.parameter import Gap
 from twinloop.run.default import embedded_config
+from twinloop.run.twin import twin_of
 from twinloop.simulate.expert import ExpertConfig
 
 
@@ -77,6 +79,19 @@ def test_noise_that_varies_between_episodes_varies_in_the_fitted_twin(tmp_path: 
         spread[name] = fitted.values["tracker_noise_mm"].std()
     # The true deviation is 1.7 mm. The fit rather puts too much down to noise of the trait than too little.
     assert 2 * spread["constant"] < 0.7 < spread["varying"] < 2.2
+
+
+def test_engines_change_a_large_error_of_a_sensor_little():
+    """Engines were compared without errors of sensors. A difference of 0.4 mm is much of 0.5 mm and little of 9 mm."""
+    arm, names = Arm(twin_of(embedded_config())), [trait.name for trait in TRAITS]
+    traits = np.full((10, len(TRAITS)), 9.0) + np.linspace(-0.1, 0.1, 10)[:, None]
+    level = np.array([trait.scaled(np.array([9.0]))[0] for trait in TRAITS])
+    nominal = np.array([trait.scaled(np.array([0.5]))[0] for trait in TRAITS])
+    (_, alike), (_, larger) = (_levels(traits, twin, arm) for twin in (level, nominal))
+    ratio = dict(zip(names, larger / alike, strict=True))
+    assert ratio["tracker_lost"] < 0.2
+    assert ratio["torque"] == 1.0  # of another gap
+    assert ratio["tracker_late"] == 1.0  # not on a logarithmic scale
 
 
 @pytest.mark.parametrize(

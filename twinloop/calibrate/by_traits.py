@@ -48,6 +48,10 @@ RIDGE = 1.0
 SIGNIFICANCE = 0.05
 """Level of the tests that compare the success in the twin with that on the robot."""
 KNOWN = 0.5  # share of episodes that must have a trait
+NOMINAL = 16
+"""Episodes in the twin without any error."""
+ADDED = np.array([trait.log and trait.gap == "sensing" for trait in TRAITS])
+"""Traits whose logarithm is of an error that a sensor adds."""
 SUCCESS = next(place for place, trait in enumerate(TRAITS) if trait.name == "success")
 
 
@@ -237,11 +241,16 @@ class _Source:
         self.digests = tuple(digests.values())
         traits = measure_traits(read(self._simulator.arm))
         self.robot_success = _success(traits)
-        self._robot, self._noise = _levels(traits, self._simulator.arm)
+        self._robot, self._noise = _levels(traits, self._nominal(), self._simulator.arm)
         self._episodes = np.where(np.isfinite(traits), _scaled(traits), np.nan)
         if candidate is None:
             self._robot[[trait.gap not in SIGNALS for trait in TRAITS]] = np.nan
         self._sizes, self._traits = np.zeros((0, len(columns))), np.zeros((0, len(TRAITS)))
+
+    def _nominal(self) -> np.ndarray:
+        """(traits,) mean traits in the twin without any error."""
+        sizes = np.zeros((NOMINAL, len(self._columns)))
+        return _means(_scaled(self._simulator.traits_at(_values(self._columns, sizes))))
 
     def simulate(self, sizes: np.ndarray, *, keep: int) -> None:
         """Simulate an episode with each of these sizes. keep: earlier episodes that are used besides."""
@@ -287,21 +296,34 @@ class _Source:
         return lines
 
 
-def _levels(traits: np.ndarray, arm: Arm) -> tuple[np.ndarray, np.ndarray]:
-    """((traits,) means on the robot, (traits,) their variance with that between engines); NaN for unknown ones."""
+def _levels(traits: np.ndarray, nominal: np.ndarray, arm: Arm) -> tuple[np.ndarray, np.ndarray]:
+    """((traits,) means on the robot, (traits,) their variance with that between engines); NaN for unknown ones.
+
+    Args:
+        nominal: (traits,) means in the twin without any error. Engines were compared there. Errors of sensors are added
+            to what an engine simulates, so the larger they are, the less the engine changes their logarithm.
+    """
     scaled, known = _scaled(traits), np.isfinite(traits)
     usable, columns = known.mean(axis=0) >= KNOWN, list(zip(scaled.T, known.T, strict=True))
     usable &= np.array(
         [not trait.event and (not trait.outcome or place == SUCCESS) for place, trait in enumerate(TRAITS)]
     )
     between = np.array([np.std(column[seen]) if seen.any() else np.nan for column, seen in columns])
-    level = np.array([column[seen].mean() if seen.any() else np.nan for column, seen in columns])
+    level = _means(scaled)
     spread = engine_spread(arm.robot).for_arm(arm.weight_n)
     engines = spread.variance(np.append(between, np.ones(len(ENTRIES) - len(TRAITS))))
+    larger = np.where(ADDED, np.nan_to_num(np.maximum(level - nominal, 0.0)), 0.0)
+    engines = engines[: len(TRAITS)] * np.exp(-2 * larger)
     count = np.maximum(known.sum(axis=0), 1)
     small = np.square(RESOLUTIONS[: len(TRAITS)])
-    variance = DEPENDENT * ((np.square(between) + small) / count + engines[: len(TRAITS)] + small)
+    variance = DEPENDENT * ((np.square(between) + small) / count + engines + small)
     return np.where(usable, level, np.nan), variance
+
+
+def _means(traits: np.ndarray) -> np.ndarray:
+    """(traits,) means over the episodes that have a trait; NaN if none has."""
+    known = [column[np.isfinite(column)] for column in traits.T]
+    return np.array([column.mean() if len(column) else np.nan for column in known])
 
 
 def _success(traits: np.ndarray) -> Rate:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twinloop.config.fields import flag, integer, number
+from twinloop.config.fields import flag, integer, number, of_kind
+from twinloop.config.kinds import Number
 from twinloop.randomize.draw import Draws, episode_rng
 from twinloop.simulate.actor import SlotActions
 from twinloop.simulate.arm_expert import STOPS_M, ArmExpert
@@ -40,9 +41,10 @@ class ExpertConfig:
     slips: float = number(
         0.0, low=0, high=1, help="share of episodes in which the fingers open or close once at the wrong moment"
     )
-    unsteady: float = number(
-        0.0, low=0, high=1, help="share of episodes in which noise is not reduced where a task needs precision"
-    )
+    unsteady: float = of_kind(
+        Number(low=0, high=1, omit_default=True,
+               help="share of episodes in which noise is not reduced where a task needs precision"), 0.0,
+    )  # fmt: skip
 
 
 class Expert:

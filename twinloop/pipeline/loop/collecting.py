@@ -42,6 +42,10 @@ class Collecting:
         logs = [self.log(earlier) for earlier in range(BEFORE, number)]
         return tuple(log for log in logs if demonstrations_in(log))
 
+    def seen(self, number: int) -> tuple[Path, ...]:
+        """As `known`, if who demonstrates sees the scene, and not its tracked places; else nothing."""
+        return self.known(number) if self._settings.demonstrator_sees == "scene" or not self._settings.simulated else ()
+
     def part(self, number: int) -> int:
         """Demonstrations that round `number` may collect. Strategy `real` has one more part, for its first policy."""
         schedule = self._settings.schedule

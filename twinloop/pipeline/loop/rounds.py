@@ -144,8 +144,7 @@ def _prepare(
         twin = _robot_twin(steps.out, done.number, trials.runlog)
         assert twin is not None
         diagnose, calibrate = partial(steps.diagnose, runlog=trials.runlog), partial(steps.calibrate, people)
-        known = _by_the_seeing(settings, collecting.known(done.number))
-        report = twin.explain(diagnose, calibrate, known, seed=settings.seed)
+        report = twin.explain(diagnose, calibrate, collecting.seen(done.number), seed=settings.seed)
         verdict = twin.verdict(report)
     if settings.strategy in COLLECTING:
         gains = [(record.predicted_gain, record.realised_gain) for record in rounds]
@@ -180,16 +179,11 @@ def _robot_twin(out: Path, last: int, runlog: Path | None = None) -> RobotTwin |
 
 def next_config(config: RunConfig, steps: Steps, people: People) -> RunConfig:
     if steps.settings.strategy == "diagnose" and (twin := _robot_twin(steps.out, steps.number)) is not None:
-        settings, known = steps.settings, Collecting(steps.out, steps.settings, people).known(steps.number + 1)
-        return twin.next_config(_by_the_seeing(settings, known), seed=settings.seed)
+        seen = Collecting(steps.out, steps.settings, people).seen(steps.number + 1)
+        return twin.next_config(seen, seed=steps.settings.seed)
     if steps.settings.strategy == "adr":
         return widened_in(steps.folder, config, on_activity=steps.on_activity)
     return config
-
-
-def _by_the_seeing(settings: LoopConfig, demonstrations: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The demonstrations if who demonstrates sees the scene, and not its tracked places; else none."""
-    return demonstrations if settings.demonstrator_sees == "scene" or not settings.simulated else ()
 
 
 def _short(done: Round, settings: LoopConfig) -> bool:
