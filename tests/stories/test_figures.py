@@ -88,6 +88,16 @@ def test_the_loop_figure_of_the_readme_equals_the_results():
         assert f"`{other}` ({row['units']} pairs" in text
 
 
+def test_the_new_cells_of_the_loop_in_the_readme_are_those_of_the_results():
+    files = sorted((ROOT / "benchmarks" / "results" / "loop").glob("*-diagnose-1.json"))
+    parts = [json.loads(file.read_text()) for file in files]
+    reached = [part for part in parts if sum(part["rounds"][1]["trials"].values()) >= 18]
+    second = [success for part in reached for success in part["again"].values()]
+    text = " ".join(README.split())
+    assert f"with 10 demonstrations in {WORDS[len(reached)]} of six new cells" in text
+    assert f"({sum(second)} of {len(second)} in their second test)" in text
+
+
 def test_the_curation_figures_of_the_readme_equal_the_results():
     curation = json.loads((ROOT / "benchmarks" / "results" / "curation.json").read_text())
     text = " ".join(README.split())
