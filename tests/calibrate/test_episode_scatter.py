@@ -19,14 +19,14 @@ def episodes(scatter: tuple[float, float, float], *, seed: int, count: int = 30)
 
 @pytest.mark.parametrize("scatter", [(1.0, 0.0, 0.0), (0.0, 1.5, 0.0), (0.8, 1.2, 0.0)])
 def test_scatter_is_found(scatter: tuple[float, float, float]):
-    found = np.mean([episode_scatter([episodes(scatter, seed=seed)], 3) for seed in range(10)], axis=0)
-    assert found == pytest.approx(scatter, abs=0.2)
+    mean_scatter = np.mean([episode_scatter([episodes(scatter, seed=seed)], 3) for seed in range(10)], axis=0)
+    assert mean_scatter == pytest.approx(scatter, abs=0.2)
 
 
 def test_noise_is_no_scatter():
-    found = [episode_scatter([episodes((0.0, 0.0, 0.0), seed=seed)], 3) for seed in range(20)]
-    assert np.max(found) < 0.35
-    assert np.mean(found) < 0.08
+    scatters = [episode_scatter([episodes((0.0, 0.0, 0.0), seed=seed)], 3) for seed in range(20)]
+    assert np.max(scatters) < 0.35
+    assert np.mean(scatters) < 0.08
 
 
 def test_a_column_that_no_trait_shows_has_none():

@@ -14,9 +14,9 @@ import numpy as np
 ITERATIONS = 300
 START = 0.5
 LEAST = 0.1
-"""Smaller scatter is not told from none."""
+"""Smaller values count as no scatter."""
 CONSTANT = 2.0
-"""So many episodes without deviation are added, so that columns that the traits do not show have no scatter."""
+"""This many episodes without deviation are added, so that columns that no trait shows have no scatter."""
 MOST_DEVIATIONS = 3.0
 """Larger deviations of single episodes are cut off: a thing that falls over is no variation of a sensor."""
 
