@@ -12,7 +12,7 @@ NOTHING = "No pair of a cell and a seed has all strategies yet."
 def tables(results: Mapping[str, Any] | None, plot: str) -> dict[str, str]:
     """Placeholder -> text. plot: name of the picture with the curves."""
     if results is None:
-        return dict.fromkeys(("LOOPS", "LOOPS_NEEDED", "LOOPS_ONE_TO_ONE"), "") | {"LOOPS_SUMMARY": NOTHING}
+        return {"LOOPS": "", "LOOPS_NEEDED": "", "LOOPS_ONE_TO_ONE": "There are none yet.", "LOOPS_SUMMARY": NOTHING}
     compared = {"LOOPS_ONE_TO_ONE": _one_to_one(results["one_to_one"])}
     if not results["units"]:
         return compared | {"LOOPS": "", "LOOPS_NEEDED": "", "LOOPS_SUMMARY": NOTHING}

@@ -68,16 +68,19 @@ class FittedColumn:
     prior: float = 1.0
 
     @property
-    def name(self) -> str:
+    def _cause(self) -> Cause:
         cause = self.high or self.low
         assert cause is not None
+        return cause
+
+    @property
+    def name(self) -> str:
+        cause = self._cause
         return f"{cause.row}.{cause.element}" if cause.element else cause.row
 
     @property
     def gap(self) -> Gap:
-        cause = self.high or self.low
-        assert cause is not None
-        return cause.gap
+        return self._cause.gap
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -86,11 +89,9 @@ class FittedColumn:
         return -low, high
 
     def values(self, sizes: np.ndarray) -> np.ndarray:
-        cause = self.high or self.low
-        assert cause is not None
         return np.array([
             self.high.value(size) if size > 0 and self.high else self.low.value(-size) if size < 0 and self.low
-            else cause.nominal
+            else self._cause.nominal
             for size in np.clip(sizes, *self.ends)
         ])  # fmt: skip
 

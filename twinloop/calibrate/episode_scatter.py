@@ -17,6 +17,8 @@ LEAST = 0.1
 """Smaller values count as no scatter."""
 CONSTANT = 2.0
 """This many episodes without deviation are added, so that columns that no trait shows have no scatter."""
+TO_STD = 1.4826
+"""Standard deviation of a normal distribution over its median absolute deviation."""
 MOST_DEVIATIONS = 3.0
 """Larger deviations of single episodes are cut off: a thing that falls over is no variation of a sensor."""
 
@@ -40,9 +42,9 @@ class EpisodeTraits:
         """(episodes, traits) deviations from the mean, without outliers; NaN where they are unknown."""
         count = np.isfinite(self.traits).sum(axis=0)
         off = self.traits - np.nanmedian(self.traits, axis=0)
-        most = MOST_DEVIATIONS * 1.4826 * np.nanmedian(np.abs(off), axis=0)
-        kept = np.clip(self.traits, *(np.nanmedian(self.traits, axis=0) + sign * most for sign in (-1, 1)))
-        return (kept - np.nanmean(kept, axis=0)) * np.sqrt(count / np.maximum(count - 1, 1))
+        most = MOST_DEVIATIONS * TO_STD * np.nanmedian(np.abs(off), axis=0)
+        off = np.clip(off, -most, most)
+        return (off - np.nanmean(off, axis=0)) * np.sqrt(count / np.maximum(count - 1, 1))
 
 
 def episode_scatter(sources: Sequence[EpisodeTraits], columns: int) -> np.ndarray:

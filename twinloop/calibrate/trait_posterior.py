@@ -1,9 +1,9 @@
 """The posterior of the values of rows, from traits that are linear functions of them.
 
-Errors of sensors and delays are told by the traits of sensing and latency alone. The other traits depend on them only
-through what the policy does, and a policy that fails does other things in another engine: a peg that it presses onto a
-table lies still in one and slides in the other. So the other traits do not change errors of sensors and delays, and the
-other columns are inferred given these (a cut posterior: Liu, Bayarri and Berger, Bayesian Analysis 4, 2009).
+Errors of sensors and delays are inferred from the traits of sensing and latency alone. The other traits depend on them
+only through what the policy does, and a policy that fails does other things in another engine: a peg that it presses
+onto a table lies still in one and slides in the other. So the other traits do not change errors of sensors and delays,
+and the other columns are inferred given these (a cut posterior: Liu, Bayarri and Berger, Bayesian Analysis 4, 2009).
 """
 
 from collections.abc import Sequence
